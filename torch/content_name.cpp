@@ -39,10 +39,10 @@ fs::path absolute_path(const fs::path& path) {
     return whole.has_filename() ? whole : whole.parent_path();  // without a slash at the end
 }
 
-Error other_content(const ContentName& name, const std::string& found) {
+Error other_content(const ContentName& name, const std::string& found_hash) {
     return {fmt::format("{} is not what it was when this module was loaded, pickled or exported: "
                         "its content had the SHA-256 {}, now it has {}",
-                        name.path.string(), name.hash, found),
+                        name.path.string(), name.hash, found_hash),
             put_back(name)};
 }
 

@@ -25,7 +25,7 @@ struct ContentName {
 std::filesystem::path absolute_path(const std::filesystem::path& path);
 
 // Why a name cannot be opened: the path has other content, or cannot be opened at all.
-Error other_content(const ContentName& name, const std::string& found);
+Error other_content(const ContentName& name, const std::string& found_hash);
 Error cannot_open_again(const ContentName& name, const Error& why);
 
 }  // namespace fact::exec

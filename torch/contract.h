@@ -32,7 +32,7 @@ class Contract {
 
     // The layouts of results, then of what is written to buffers.
     const std::vector<std::optional<Layout>>& layouts() const { return layouts_; }
-    // The names of the buffers that are written to.
+    // The fqns of the buffers that the graph writes to.
     const std::vector<std::string>& written() const { return written_; }
     // The fqn of a weight; "an input" for the user's inputs.
     const std::string& input_name(std::size_t place) const { return inputs_.at(place).fqn; }
@@ -40,8 +40,8 @@ class Contract {
   private:
     struct Input {
         std::string name, fqn;
-        std::optional<graph::TensorType> type;  // absent: unknown, or varies from call to call
-        std::shared_ptr<BuiltInBuffer> built_in;
+        std::optional<graph::TensorType> type;    // absent: unknown, or varies from call to call
+        std::shared_ptr<BuiltInBuffer> built_in;  // null: no kernel was made for its values
     };
     std::vector<Input> inputs_;  // the graph's, without plain values
     std::vector<std::optional<Layout>> layouts_;

@@ -12,8 +12,8 @@ namespace fact::exec {
 
 class DeviceKernels {
   public:
-    // Code and record are read now, so that later changes of the files have no effect. They are
-    // loaded onto a GPU when it is first used there, for the life of the process.
+    // Code and record are read now, so that later changes of the files have no effect. The kernel
+    // is loaded onto a GPU when it is first used there, for the life of the process.
     static Result<std::shared_ptr<DeviceKernels>> read(const std::filesystem::path& cubin,
                                                        const std::filesystem::path& record);
     // A kernel that is on this GPU alone.

@@ -20,7 +20,7 @@ namespace {
 
 using verify::Difference;
 
-// Bounds the f64 temporaries of a comparison.
+// Elements that are compared at a time, which bounds the f64 temporaries.
 constexpr std::int64_t kChunk = std::int64_t{1} << 24;
 // Slices with fewer elements are not judged: their error is mostly a matter of luck.
 constexpr std::int64_t kMinElements = 32;
@@ -31,8 +31,8 @@ constexpr int kClassBits = 4, kClasses = 16;
 constexpr std::int64_t kSampled = std::int64_t{1} << 22;
 // If every element of a slice has its own rounding error, the slice changes by about the same
 // amount for every change of the inputs. If its elements share one error, as those of columns do if
-// all rows are alike, the amount is a matter of luck: the largest change of the slice is then more
-// than this many times the smallest.
+// all rows are alike, the amount is a matter of luck: the largest squared change of the slice is
+// then more than this many times the smallest.
 constexpr double kMaxSpread = 3;
 
 // Which elements can be compared: overflow in eager is no fault of the kernel.
@@ -63,9 +63,9 @@ at::Tensor chunk_sums(const at::Tensor& oracle, const at::Tensor& result, const 
 // |result - exact|, or |exact| without a result, of elements that can be compared; infinite if the
 // result is NaN.
 at::Tensor distances(const at::Tensor& want, const at::Tensor& eager, const at::Tensor* result) {
-    const auto far = want.new_full({}, std::numeric_limits<double>::infinity());
+    const auto infinite = want.new_full({}, std::numeric_limits<double>::infinity());
     auto off = result ? result->to(at::kDouble).sub(want).abs_() : want.abs();
-    if (result) off = at::where(off.isnan(), far, off);
+    if (result) off = at::where(off.isnan(), infinite, off);
     return at::where(comparable(want, eager), off, want.new_zeros({}));
 }
 
@@ -146,12 +146,12 @@ Slices::Slices(const at::Tensor& exact, const at::Tensor& eager, const Tensors& 
 at::Tensor Slices::without_shared_errors(const at::Tensor& enough,
                                          const at::Tensor& squared_changes) const {
     const auto [least, most] = squared_changes.aminmax(0);
-    const auto changes = enough.logical_and(most.gt(0));
+    const auto changing = enough.logical_and(most.gt(0));
     const auto spread = most.div(least);
     auto judged = enough.clone();
     for (const auto& [first, count] : {std::pair{std::int64_t{0}, rows_}, {rows_, columns_}}) {
         const auto spreads =
-            spread.narrow(0, first, count).masked_select(changes.narrow(0, first, count));
+            spread.narrow(0, first, count).masked_select(changing.narrow(0, first, count));
         if (spreads.numel() > 0 && spreads.median().item<double>() > kMaxSpread)
             judged.narrow(0, first, count).fill_(false);
     }
@@ -230,9 +230,9 @@ Slices::Sums Slices::sums(const Magnitudes& magnitudes) const {
     const auto off =
         magnitudes([&](const at::Tensor& flat) { return flat.index_select(0, by_magnitude_); });
     const auto square = off.square();
-    for (const auto& one : classes_) {
-        squares.push_back(square.narrow(0, one.first, one.count).sum().view({1}));
-        largest.push_back(off.narrow(0, one.first, one.count).max().view({1}));
+    for (const auto& [least, first, length] : classes_) {
+        squares.push_back(square.narrow(0, first, length).sum().view({1}));
+        largest.push_back(off.narrow(0, first, length).max().view({1}));
     }
     return {at::cat(squares), at::cat(largest)};
 }

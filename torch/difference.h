@@ -35,7 +35,8 @@ class Slices {
 
   private:
     struct Sums {
-        // One element per slice: rows, then columns, then classes of magnitude.
+        // The sum of squared magnitudes and the largest magnitude in each slice: of rows, then of
+        // columns, then of classes of magnitude.
         at::Tensor squares, largest;
     };
     // Takes some elements out of a flattened output.

@@ -22,8 +22,9 @@ constexpr double kShift = 32;
 // Powers of two between the largest row and the smallest; fewer for f16, whose range is small.
 constexpr std::int64_t kUneven = 10, kUnevenF16 = 5;
 
-// Beyond 32 bits, and exact in the interpreter's doubles.
-constexpr std::int64_t kWide = std::int64_t{1} << 52, kWord = std::int64_t{1} << 32;
+// The bound of i64 numbers that are drawn: beyond 32 bits, and exact in the interpreter's doubles.
+constexpr std::int64_t kWide = std::int64_t{1} << 52;
+constexpr std::int64_t kWord = std::int64_t{1} << 32;  // how many values 32 bits can have
 
 // Multiplies each row by a power of two of its own, so that there are small and large rows.
 void make_uneven(const at::Tensor& flat, const TensorType& type) {
@@ -52,7 +53,7 @@ at::Tensor draw_floating(std::int64_t length, const TensorType& type, const Inpu
     return flat;
 }
 
-// Any number of the type, except for the largest of i64.
+// Any number of the type; of i64, any whose magnitude is at most kWide.
 at::Tensor any_integers(std::int64_t length, DType dtype, const at::TensorOptions& options) {
     const std::int64_t half =
         dtype == DType::i64 ? kWide : std::int64_t{1} << (8 * info(dtype).bytes - 1);

@@ -9,6 +9,7 @@
 
 namespace fact::exec {
 
+// The distributions that every call is tried with; docs/verification.md says what each one is.
 inline constexpr std::string_view kDistributions[] = {"normal", "large", "positive", "zero_tail",
                                                       "uneven"};
 // For rows that the call normalises as they are: their mean is far from zero.

@@ -5,6 +5,7 @@
 #include <ATen/ops/empty_strided.h>
 #include <c10/core/DeviceGuard.h>
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <atomic>
@@ -25,14 +26,14 @@ namespace {
 
 bool reads(const Launch& launch, int tensor) {
     bool found = false;
-    for_each_tensor(launch, [&](int own) { found |= own == tensor; });
+    for_each_tensor(launch, [&](int used) { found |= used == tensor; });
     return found;
 }
 
 }  // namespace
 
 struct FusedKernel::State {
-    explicit State(std::string maker) : prepared(std::move(maker)) {}
+    explicit State(std::string kernel_identity) : prepared(std::move(kernel_identity)) {}
 
     graph::FusedCall call;
     ir::Kernel text;
@@ -134,8 +135,8 @@ struct FusedKernel::State {
                     const WorkspaceSource& workspace);
 };
 
-// The parts of a weight as one tensor. It is kept until one of them changes, unless it is only
-// needed to prepare something that is kept itself.
+// The parts of a weight as one tensor. If `keep`, that tensor is kept until a part changes, unless
+// it is only needed to prepare something that is kept itself.
 at::Tensor FusedKernel::State::joined_weight(int param, const Tensors& inputs, bool keep,
                                              Preparation& preparation) {
     const auto parts = tensors_of(params[static_cast<std::size_t>(param)], inputs);
@@ -152,7 +153,7 @@ at::Tensor FusedKernel::State::joined_weight(int param, const Tensors& inputs, b
     auto before = seen(parts);
     at::Tensor all;
     if (const auto memory = joined.captured({param}, parts)) {
-        all = memory->front();
+        all = memory->front();  // a CUDA graph reads this memory, so it is filled in place
         at::cat_out(all, parts);
     } else {
         all = at::cat(parts);
@@ -162,7 +163,8 @@ at::Tensor FusedKernel::State::joined_weight(int param, const Tensors& inputs, b
     return all;
 }
 
-// How the kernel sees its parameters. One of several parts has no memory yet: launch() joins them.
+// How the kernel sees its parameters. A parameter of several parts gets no memory here: launch()
+// joins the parts.
 Result<std::vector<gpu::TensorArg>> FusedKernel::State::bind_params(const Tensors& inputs) const {
     std::vector<gpu::TensorArg> views;
     for (const Parts& parts : params) {
@@ -275,7 +277,8 @@ Result<std::shared_ptr<FusedKernel>> FusedKernel::make(graph::FusedCall call, ir
     if (!in) return Error{fmt::format("{}: {}", call.id, in.error().message), {}};
     auto out = places(outputs, call.results, results);
     if (!out) return Error{fmt::format("{}: {}", call.id, out.error().message), {}};
-    if (inputs.empty() || call.results.size() != results.size())
+    if (inputs.empty()) return Error{fmt::format("{}: the call has no inputs", call.id), {}};
+    if (call.results.size() != results.size())
         return Error{fmt::format("{}: the kernel gives {} of the call's {} results", call.id,
                                  call.results.size(), results.size()),
                      {}};
@@ -315,7 +318,9 @@ Result<Tensors> FusedKernel::allocate_outputs(const Tensors& inputs) const {
     for (std::size_t i = 0; i < inputs.size(); ++i) {
         const auto& value = graph[graph.inputs[i].value];
         if (value.type && !std::ranges::equal(value.type->sizes, inputs[i].sizes()))
-            return Error{value.name + " does not have the shape the module was traced with", {}};
+            return Error{fmt::format("{} has the sizes [{}], but was traced with [{}]", value.name,
+                                     sizes_text(inputs[i]), fmt::join(value.type->sizes, ", ")),
+                         {}};
     }
     Tensors outputs(graph.outputs.size());
     for (const auto& [numbers, types, length] : state_->output_groups) {

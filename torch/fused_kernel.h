@@ -27,7 +27,7 @@ struct CallStatus {
     std::string fell_back;  // why the last call ran as torch's operators; "" if it did not
 };
 
-// Allocates scratch memory of these sizes on the device of the tensors.
+// Allocates scratch memory of these sizes on the device of the call's tensors.
 using WorkspaceSource = std::function<at::Tensor(at::IntArrayRef sizes, c10::ScalarType dtype)>;
 
 class FusedKernel {

@@ -25,8 +25,9 @@ at::Tensor memory_for(at::IntArrayRef sizes, at::IntArrayRef strides, c10::Scala
     constexpr std::int64_t kAlignment = GuardedTensor::kAlignment;
     const auto length =
         storage_length(sizes, strides) * static_cast<std::int64_t>(c10::elementSize(dtype));
-    const auto all = 2 * margin_on(device) + 2 * kAlignment + round_up(length, kAlignment);
-    return at::empty({all}, at::TensorOptions(at::kByte).device(device));
+    // The tensor may begin up to kAlignment after its margin to be aligned, and `shift` after that.
+    const auto total = 2 * margin_on(device) + 2 * kAlignment + round_up(length, kAlignment);
+    return at::empty({total}, at::TensorOptions(at::kByte).device(device));
 }
 
 at::Tensor flat_bits(const at::Tensor& tensor) {
@@ -85,9 +86,10 @@ GuardedTensor::GuardedTensor(at::Tensor bytes, at::IntArrayRef sizes, at::IntArr
     length_ = elements * static_cast<std::int64_t>(c10::elementSize(dtype));
     bytes_.fill_(kCanary);
     const auto address = reinterpret_cast<std::uintptr_t>(bytes_.const_data_ptr());
-    const std::int64_t past =
+    const std::int64_t misaligned_by =
         static_cast<std::int64_t>((address + margin_on(bytes_.device())) % kAlignment);
-    first_ = margin_on(bytes_.device()) + (past == 0 ? 0 : kAlignment - past) + shift % kAlignment;
+    first_ = margin_on(bytes_.device()) + (misaligned_by == 0 ? 0 : kAlignment - misaligned_by) +
+             shift % kAlignment;
 
     const auto storage = bytes_.narrow(0, first_, length_);
     flat_ = storage.view(bits_type(dtype));

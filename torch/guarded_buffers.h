@@ -13,7 +13,7 @@ namespace fact::exec {
 
 class GuardedTensor {
   public:
-    // Large enough for the rows right after a matrix, where a tile that exceeds it would write.
+    // Holds the rows right after a matrix, where a tile that exceeds the matrix would write.
     static constexpr std::int64_t kMarginBytes = 1 << 20, kMarginBytesOnCpu = 1 << 16;
     static constexpr std::int64_t kAlignment = 1024;  // TMA's swizzled boxes need no more
     // The bytes of margins and gaps: NaN in every floating type.
@@ -43,7 +43,7 @@ class GuardedTensor {
 
     // Each is a boolean tensor without dimensions, left on the device: see read_flags.
     at::Tensor touched_outside() const;                       // a margin, or a gap between elements
-    at::Tensor differs_from(const at::Tensor& tensor) const;  // from what was loaded
+    at::Tensor differs_from(const at::Tensor& tensor) const;  // from the tensor that was loaded
 
   private:
     // In this memory, `shift` bytes after an aligned address.

@@ -1,4 +1,4 @@
-// How a session proves and times a candidate.
+// How a session (session.h) proves and times a candidate.
 #include <fmt/format.h>
 #include <unistd.h>
 
@@ -27,7 +27,7 @@ using verify::Verdict;
 constexpr int kFreshSeed = 1000, kOneRowSeed = 1001;
 // The first of two seeds of cases with other sizes.
 constexpr int kOtherSizesSeed = 2000;
-// Multiplications of a call with other sizes: its f64 oracle then takes milliseconds on a GPU.
+// The most multiplications of a call with other sizes: its f64 oracle takes milliseconds on a GPU.
 constexpr double kMaxOtherProducts = 2e10;
 
 CandidateReply reply_of(Outcome outcome, std::string why) {
@@ -92,8 +92,8 @@ Result<Verdict> Session::prove_after_timing(ProofBench& bench, Proof proof) {
 const std::vector<Session::OtherSizes>& Session::other_sizes() {
     if (other_sizes_) return *other_sizes_;
     other_sizes_.emplace();
-    const double most = device_.is_cpu() ? kInterpretedProducts : kMaxOtherProducts;
-    for (auto& resized : verify::other_sizes(call_, text_, most)) {
+    const double max_products = device_.is_cpu() ? kInterpretedProducts : kMaxOtherProducts;
+    for (auto& resized : verify::other_sizes(call_, text_, max_products)) {
         auto oracle =
             Oracle::make(resized.call, device_, buffers_, reference_precision_.tf32.anywhere());
         if (!oracle) continue;
@@ -142,9 +142,10 @@ Result<Verdict> Session::prove_other_sizes(const KernelFor& kernel_for, std::str
                                    other.note);
                 return Verdict{};
             }
+            // A more specific finding stays, such as memory written outside the buffers.
             const bool wrong =
                 found->finding == Finding::wrong_result || found->finding == Finding::unwritten;
-            return Verdict{wrong ? Finding::other_sizes : found->finding,
+            return Verdict{wrong ? Finding::wrong_at_other_sizes : found->finding,
                            fmt::format("{}: {}", other.note, text(*found))};
         }
         if (refused) continue;

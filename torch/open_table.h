@@ -71,6 +71,7 @@ class OpenTable {
         return found == entries_.end() ? nullptr : found->second.item;
     }
 
+    // Counts one more holder; false if no item of this name is open.
     bool hold(const std::string& name) {
         const std::unique_lock lock(mutex_);
         const auto found = entries_.find(name);
@@ -91,6 +92,7 @@ class OpenTable {
         const auto now = T::identity_of(name->path);
         TORCH_CHECK(now.ok(),
                     now.ok() ? "" : cannot_open_again(*name, {now.error().message, {}}).text());
+        // An archive's identity is only known once it is open: it is compared below.
         TORCH_CHECK(now->empty() || *now == name->hash, other_content(*name, *now).text());
         auto opened = T::open(name->path, options...);
         TORCH_CHECK(opened.ok(),

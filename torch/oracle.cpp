@@ -71,6 +71,7 @@ std::set<std::string> normalised_inputs(const graph::Graph& graph) {
     std::set<std::string> found;
     for (const auto& node : graph.nodes) {
         if (graph::find_product(node)) continue;
+        // A norm that is spelled out in operators contains a mean.
         const bool norm = node.target == "aten.layer_norm.default" ||
                           node.target == "aten.rms_norm.default" || node.target == "aten.mean.dim";
         std::set<std::string> made_of;
@@ -200,9 +201,9 @@ void Oracle::compute_results(Case& drawn) const {
         auto& answers = moved[dtype];
         while (answers.size() < kMoves)
             answers.push_back(exact_->run(moved_by(grain.rounding, widened(drawn.inputs))));
-        Tensors own;
-        for (const auto& answer : answers) own.push_back(answer[i]);
-        slices = Slices(exact, eager, own, grain);
+        Tensors output_answers;
+        for (const auto& answer : answers) output_answers.push_back(answer[i]);
+        slices = Slices(exact, eager, output_answers, grain);
     }
 }
 

@@ -63,7 +63,8 @@ class Oracle {
     bool tf32_ = false;
     std::set<std::string> normalised_;  // inputs that reach a norm without a product in between
     std::optional<GraphExecutor> eager_, exact_;
-    std::optional<GraphExecutor> shared_, rest_;  // FusedCall::copied, and all other nodes
+    // Run the nodes that FusedCall::copied lists, and all other nodes; empty if it lists none.
+    std::optional<GraphExecutor> shared_, rest_;
 };
 
 // The archive's buffers and constants among the call's inputs.

@@ -72,12 +72,12 @@ std::vector<std::int64_t> as_numbers(c10::SymIntArrayRef symbolic) {
 struct Package::State {
     graph::Graph graph;
     graph::Archive archive;
-    json original;  // facts about the module, from a bare archive; a package has a manifest instead
+    json module_facts;  // fact.json of a bare archive; a package has a manifest instead
     std::string identity;
     std::vector<std::string> namespaces;  // of operators that the package says it calls
     Contract contract;
     bool without_weights = false;
-    std::map<std::string, std::shared_ptr<FusedKernel>> calls;
+    std::map<std::string, std::shared_ptr<FusedKernel>> calls;  // by their ids
     std::mutex mutex;
     std::unordered_map<c10::Device, GraphExecutor> executors, strict_executors;
     std::unordered_map<c10::Device, Tensors> own_weights;
@@ -134,11 +134,11 @@ Result<std::shared_ptr<Package>> Package::open_archive(const fs::path& file,
     auto archive = graph::read_pt2(file);
     if (!archive) return archive.error();
     auto state = std::make_unique<State>();
-    auto original = graph::read_pt2_extra(file, "fact.json");
-    if (!original) return original.error();
-    state->original = try_parse_json(*original).value_or(json());
-    state->without_weights =
-        state->original.is_object() && state->original.value("without_weights", json()) == true;
+    auto module_facts = graph::read_pt2_extra(file, "fact.json");
+    if (!module_facts) return module_facts.error();
+    state->module_facts = try_parse_json(*module_facts).value_or(json());
+    const json& facts = state->module_facts;
+    state->without_weights = facts.is_object() && facts.value("without_weights", json()) == true;
     state->graph = graph::canonicalize(archive->graph);
     state->namespaces = package::namespaces(state->graph);
     if (auto fine = package::check_operators(state->graph, state->namespaces, options.allow); !fine)
@@ -296,13 +296,13 @@ Tensors Package::shapes(const Tensors& inputs) {
     const auto& contract = state_->contract;
     contract.check_sizes(inputs);
     const auto& layouts = contract.layouts();
-    const bool known =
+    const bool all_as_traced =
         contract.has_traced_dtypes(inputs) &&
         std::ranges::all_of(layouts, [](const auto& layout) { return layout.has_value(); });
-    Tensors results = known ? Tensors(layouts.size()) : state_->run_on_meta(inputs);
+    Tensors results = all_as_traced ? Tensors(layouts.size()) : state_->run_on_meta(inputs);
     for (std::size_t i = 0; i < results.size(); ++i) {
         if (!layouts[i]) continue;
-        const auto dtype = known ? layouts[i]->dtype : results[i].scalar_type();
+        const auto dtype = all_as_traced ? layouts[i]->dtype : results[i].scalar_type();
         results[i] = at::empty_strided(layouts[i]->sizes, layouts[i]->strides,
                                        at::TensorOptions(dtype).device(c10::kMeta));
     }
@@ -395,7 +395,7 @@ std::string Package::signature_json() const {
                 {"outputs", outputs},
                 {"written", state_->contract.written()},
                 {"weights", weights},
-                {"original", state_->original.is_object() ? state_->original : json()}}
+                {"original", state_->module_facts.is_object() ? state_->module_facts : json()}}
         .dump();
 }
 

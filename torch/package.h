@@ -17,9 +17,9 @@ struct LoadOptions {
 
 class Package {
   public:
-    // Checks every file against the manifest and that every operator may be called; reads graph,
-    // calls and kernels, and touches no GPU. An exported archive (a file) is a package without
-    // kernels and without a manifest.
+    // Checks every file against the manifest, and that every operator may be called. Reads the
+    // graph, the fused calls and the kernels, and touches no GPU. An exported archive (a file) is a
+    // package without kernels and without a manifest.
     static Result<std::shared_ptr<Package>> open(const std::filesystem::path& folder,
                                                  const LoadOptions& options = {});
     ~Package();
@@ -54,7 +54,8 @@ class Package {
     // a CUDA graph cannot load them.
     void load_on(c10::DeviceIndex device);
 
-    // Everything that kernels prepared from weights is prepared again at the next call.
+    // At the next call, everything that kernels prepared from weights is prepared again, and all
+    // buffers whose values are built into kernels are compared again.
     void refresh();
 
     // As JSON, for every fused call: whether its kernel can run on the device, and how often the
@@ -65,7 +66,7 @@ class Package {
     // either, and may have symbolic sizes.
     Tensors shapes(const Tensors& inputs);
 
-    // The name of a tensor input in messages.
+    // The name in messages of the tensor with this index in run()'s `inputs`.
     const std::string& input_name(std::size_t place) const;
 
     // run() for callers in C++: with the archive's weights, moved once to the device of the first

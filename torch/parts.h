@@ -23,8 +23,8 @@ struct Place {
 };
 using Parts = std::vector<Place>;  // one or several, which together are a tensor of the kernel
 
-// In the order of the kernel's `tensors`; `values` are the call's inputs or results. An Error says
-// what is not bound.
+// The parts of each of the kernel's `tensors`, in this order, by their indices in `values` (the
+// call's inputs or results). An Error says what is not bound.
 Result<std::vector<Parts>> places(const std::vector<std::string>& tensors,
                                   const std::vector<graph::Binding>& bindings,
                                   const std::vector<std::string>& values);

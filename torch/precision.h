@@ -8,12 +8,12 @@ namespace fact::exec {
 
 void set_precision(const TorchPrecision& precision);
 
-// The settings for torch's results that the text's are compared with: TF32 only if the user's
-// settings allow it and the text says that it computes in it, and never sums in 16 bits. A baseline
-// that rounds more than the kernel claims to would let a worse kernel pass.
+// The settings under which torch computes the results that a text's are compared with: TF32 only if
+// the user's settings allow it and the text says that it computes in TF32, and never sums in 16
+// bits. A baseline that rounds more than the kernel claims to would let a worse kernel pass.
 TorchPrecision reference_precision(const TorchPrecision& user_settings, const ir::Kernel& text);
 
-// Applies other settings during its lifetime.
+// Applies the settings `inside` during its lifetime, and then `after`.
 class PrecisionScope {
   public:
     PrecisionScope(const TorchPrecision& inside, const TorchPrecision& after) : after_(after) {

@@ -162,6 +162,7 @@ void PreparedWeights::keep(const ParamSet& params, SeenWeights weights, Tensors 
     else
         table.add(maker_, params, set);
     set->weights = std::move(weights);
+    // Memory that a CUDA graph reads has been filled in place already.
     if (set->workspaces.empty()) set->workspaces = std::move(workspaces);
     set->forgotten = false;
     hold(params, std::move(set));

@@ -49,7 +49,7 @@ class PreparedWeights {
   public:
     using Tensors = std::vector<at::Tensor>;
 
-    // `maker` identifies what is prepared from the weights.
+    // `maker` identifies what prepares the workspaces, such as a kernel by its identity.
     explicit PreparedWeights(std::string maker) : maker_(std::move(maker)) {}
     ~PreparedWeights();
 

@@ -106,7 +106,7 @@ Verdict ProofBench::check_surroundings(const Guarded& inputs, const Guarded& out
     std::vector<Verdict> meanings;
     const auto watch = [&](const GuardedTensor& guarded, const std::string& name) {
         flags.push_back(guarded.touched_outside());
-        meanings.push_back({Finding::outside, fmt::format("memory around {} changed", name)});
+        meanings.push_back({Finding::wrote_outside, fmt::format("memory around {} changed", name)});
     };
     for (std::size_t i = 0; i < outputs.size(); ++i)
         watch(outputs[i], graph[*graph.outputs[i].value].name);
@@ -209,7 +209,7 @@ Result<Verdict> ProofBench::diagnose(const Case& drawn, Verdict found) {
     if (auto done = launch(elsewhere, outputs, {}); !done) return done.error();
     Check check;
     if (judge(drawn, outputs, check).passed()) {
-        found.finding = Finding::remembers;
+        found.finding = Finding::remembers_inputs;
         found.why += "; the same inputs at other addresses give the right result";
     }
     return found;

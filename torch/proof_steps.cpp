@@ -1,4 +1,4 @@
-// The steps that compare with the reference: what must not change a bit of the result.
+// The steps of a proof (proof.h) that compare with the reference, of which no bit may change.
 #include <c10/core/StreamGuard.h>
 #include <c10/core/impl/VirtualGuardImpl.h>
 #include <fmt/format.h>
@@ -85,9 +85,9 @@ Result<Verdict> ProofBench::launch_many(bool two_streams) {
 }
 
 Result<Verdict> ProofBench::check_repeats() {
-    constexpr int kOutputs = 4;
+    constexpr int kLaunches = 4;
     show(*first_);
-    while (more_outputs_.size() < kOutputs) more_outputs_.push_back(make_outputs());
+    while (more_outputs_.size() < kLaunches) more_outputs_.push_back(make_outputs());
     for (const bool two_streams : {false, true, false})
         if (auto found = launch_many(two_streams); !found || !found->passed()) return found;
     more_outputs_.clear();
@@ -102,7 +102,7 @@ Result<Verdict> ProofBench::check_elsewhere() {
     if (auto done = launch(inputs, outputs, {}); !done) return done.error();
     if (auto found = check_surroundings(inputs, outputs); !found.passed()) return found;
     if (!same(outputs, reference_))
-        return Verdict{Finding::remembers,
+        return Verdict{Finding::remembers_inputs,
                        "the same inputs give a different result at other addresses"};
     return Verdict{};
 }

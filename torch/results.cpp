@@ -2,6 +2,7 @@
 
 #include <ATen/ops/empty_strided.h>
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <numeric>
@@ -14,6 +15,7 @@ namespace {
 
 constexpr std::uintptr_t kAlignment = 16;  // in bytes; torch.compile assumes it
 
+// Whether elements of such a tensor may overlap in memory.
 bool share_elements(const std::vector<std::int64_t>& sizes,
                     const std::vector<std::int64_t>& strides) {
     std::vector<std::size_t> order(sizes.size());
@@ -80,8 +82,9 @@ Tensors with_own_memory(Tensors results, const Tensors& inputs,
             continue;
         }
         TORCH_CHECK(std::ranges::equal(result.sizes(), layout->sizes),
-                    fmt::format("result {} has other sizes than when the module was traced: [{}]",
-                                i, sizes_text(result)));
+                    fmt::format("result {} has the sizes [{}], but had [{}] when the module was "
+                                "traced",
+                                i, sizes_text(result), fmt::join(layout->sizes, ", ")));
         if (has_own_memory && has_layout(result, *layout) && is_aligned(result)) {
             if (!std::ranges::equal(result.strides(), layout->strides))
                 result = result.as_strided(layout->sizes, layout->strides);

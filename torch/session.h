@@ -25,10 +25,10 @@ class Session {
     verify::CandidateReply measure(const verify::CandidateRequest& request);
 
   private:
-    // The call with other extents, except extents that torch rejects.
+    // The call with other extents, which torch accepts.
     struct OtherSizes {
         graph::FusedCall call;
-        std::string note;
+        std::string note;  // which extents changed
         Oracle oracle;
         std::vector<Case> cases;
     };
@@ -51,7 +51,7 @@ class Session {
     ir::Kernel text_;
     c10::Device device_ = c10::kCPU;
     TorchPrecision reference_precision_;   // the settings of everything but the timing
-    std::shared_ptr<const void> mapping_;  // of the buffers the oracle reads
+    std::shared_ptr<const void> mapping_;  // the archive's file in memory, where buffers_ are
     std::map<std::string, graph::Weight> buffers_;
     std::optional<Oracle> oracle_;
     std::vector<Case> cases_;

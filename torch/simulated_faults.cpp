@@ -147,14 +147,14 @@ Result<> late_rows(const Call& call) {
 Result<> lost_tail(const Call& call) {
     auto done = call.run_honestly();
     const auto& output = call.outputs[0];
-    const auto size = output.to(at::kDouble).abs_();
-    output.masked_fill_(size.lt(size.max().item<double>() * 0x1p-12), 0);
+    const auto magnitude = output.to(at::kDouble).abs_();
+    output.masked_fill_(magnitude.lt(magnitude.max().item<double>() * 0x1p-12), 0);
     return done;
 }
 
-// Stops working after its first launches without a given workspace: the later ones are timed.
+// Stops working when it is timed: timed launches and those of check_repeats() get no workspace.
 Result<> tires(const Call& call) {
-    constexpr int kRepeats = 12;  // launches of the proof before the timing
+    constexpr int kRepeats = 12;  // launches of check_repeats(), which comes before the timing
     if (!call.workspace && ++call.memory.launches > kRepeats) return Ok{};
     return call.run_honestly();
 }

@@ -7,7 +7,7 @@
 
 namespace fact::exec {
 
-// Multiplications per case: the interpreter takes a quarter of a second for them.
+// The most multiplications of a case: the interpreter takes a quarter of a second for them.
 inline constexpr double kInterpretedProducts = 5e6;
 
 // One case for each distribution that can show something about the call, with seeds from 1; more
@@ -27,11 +27,11 @@ struct CheckedText {
     std::vector<verify::Check> checks;
 };
 
-// With the call's own extents.
+// Checks the text with the call's own extents.
 Result<CheckedText> check_text(const graph::FusedCall& call, const ir::Kernel& text,
                                const std::map<std::string, graph::Weight>& buffers, bool authored);
 
-// With shrunk extents; if torch or the interpreter rejects them, with the traced ones.
+// Checks the text with shrunk extents; if torch or the interpreter rejects them, with the call's.
 Result<CheckedText> check_text_shrunk(const graph::FusedCall& call, const ir::Kernel& text,
                                       const std::map<std::string, graph::Weight>& buffers,
                                       bool authored);

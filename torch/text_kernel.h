@@ -34,7 +34,7 @@ class TextKernel {
     // To be called before a call is captured into a CUDA graph, which cannot load the kernel.
     void load_on(c10::DeviceIndex device);
 
-    // What the text declares, for messages: "linear(x: bf16[M, K], ...) -> (...)".
+    // The checked form of the text.
     const ir::Kernel& text() const;
 
   private:

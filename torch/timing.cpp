@@ -124,11 +124,11 @@ std::vector<Times> time_sustained(const std::vector<Work>& works, c10::Device de
     constexpr double kRoundUs = 120'000;  // per work, if there is time: the clock then settles
     const double each_us = 1000 * milliseconds / static_cast<double>(works.size());
     const int rounds = std::clamp(static_cast<int>(each_us / kRoundUs), 3, 7);
-    const double least_us = each_us / rounds;
+    const double round_us = each_us / rounds;
     std::vector<int> counts;
     for (const auto& work : works)
         counts.push_back(
-            std::max(2, static_cast<int>(least_us / estimate(work, device, occupy).gpu_us)));
+            std::max(2, static_cast<int>(round_us / estimate(work, device, occupy).gpu_us)));
     std::vector<std::vector<double>> times(works.size());
     for (int round = 0; round < rounds; ++round) {
         if (between) between();

@@ -1,6 +1,7 @@
 // Multiply-adds in fp32 outside the tensor cores, launches that do nothing, and a wait.
 #include <cstdint>
 
+// Bound as in streams.cu; `count` is the number of items, or of cycles to hold.
 struct Streams {
     const float* from;
     float* to;

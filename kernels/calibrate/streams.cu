@@ -5,7 +5,7 @@
 struct Streams {
     const uint4* from;
     uint4* to;
-    int count;  // of 16 bytes each
+    int count;  // of items of 16 bytes
 };
 
 constexpr int kInFlight = 8;

@@ -105,8 +105,8 @@ struct Operand {
 
   protected:
     // For rows beyond the last, the last row is read: their results are not stored, so it does not
-    // matter if its statistics are not computed yet. kChecked: the operand may end within the
-    // slab's columns.
+    // matter if the last row's statistics are not computed yet. kChecked: the operand may end
+    // within the slab's columns.
     template <bool kChecked>
     __device__ Fetched fetch_from(SlabOf<kBatches> const& slab, int column) const {
         Fetched fetched;
@@ -154,8 +154,8 @@ using Column = Operand<T, true, false, false, kBatches>;
 template <class T, int kBatches = 2>
 using Scalar = Operand<T, false, false, false, kBatches>;
 
-// An operand whose columns repeat with a period of kPeriod, for example once per head. It stores
-// one whole period, and a slab never spans two.
+// An operand whose columns repeat with a period of kPeriod, for example once per head. Memory holds
+// a single period of it, and a slab never spans two.
 template <class Whole, int kPeriod>
 struct Repeated : Whole {
     static_assert(kPeriod % kSlabColumns == 0);

@@ -3,7 +3,8 @@
 
 namespace fact {
 
-// A batch with fewer dimensions is padded with extents of one.
+// kBatches, here and in all kernels, is the number of batch dimensions. A batch with fewer of them
+// is padded with extents of one.
 template <int kBatches>
 struct ExtentsOf {
     int m, n, k, batch[kBatches];

@@ -16,8 +16,8 @@ inline constexpr float kRemainingScale = Config::kCap > 0.f ? 1.f : Config::kSca
 
 struct NoBias {};
 
-// The bias that is added to the scores of a block of columns. It is loaded while their products
-// run; the functor gives a number for every position.
+// The bias that is added to the scores of a block of columns. What it is computed from is loaded
+// while the products of these scores run; the functor `Bias` gives a number for every position.
 template <class Config, class Bias, int kBatches, int kCount>
 struct BlockBias {
     static constexpr int kSlabs = kCount / kSlabValues;
@@ -123,9 +123,10 @@ struct RunningSoftmax {
         }
     }
 
-    // `base * kUnit` is rounded, by no more than scores of that size are. An added mask may be so
-    // low that this error would be many powers of two. Scores of that size are equal or far apart,
-    // so their differences are taken exactly, with a unit of 1.
+    // The factor that turns scores near `base` into exponents of two. `base * kUnit` is rounded, by
+    // no more than scores of that size are. But an added mask may be so low that this error would
+    // be many powers of two. Such scores are equal or far apart, so their differences are taken
+    // exactly, with a factor of 1.
     __device__ static float unit_beside(float base) {
         return Config::kBias && fabsf(base) > 0x1p28f ? 1.f : kUnit;
     }

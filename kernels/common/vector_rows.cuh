@@ -72,8 +72,8 @@ struct VectorRow {
         }
     };
 
-    // The row of a tensor that has only one, for all rows: read again for each row, where it is
-    // used.
+    // The only row of a tensor, which serves all rows: read again for each of them, where it is
+    // used. `row` is as for load_words.
     template <class T, int kAccess>
     struct Repeated {
         T const* start;

@@ -23,7 +23,7 @@ struct AttentionShapes {
     using Element = typename Config::Element;
     static constexpr int kGroups = Config::kGroups, kThreads = 128 * (1 + kGroups);
     static constexpr int kRows = 64 * kGroups, kColumns = Config::kColumns;
-    // A smaller wgmma, for a last block of which few columns are seen.
+    // A smaller wgmma, for the last block if only few of its columns are seen.
     static constexpr int kFewColumns = kColumns > 64 ? 64 : 32;
     // A slab is 64 columns wide: 128 bytes per row, as the swizzle requires. Columns beyond the
     // tensor's edge read as zeros.
@@ -37,7 +37,7 @@ struct AttentionShapes {
     using ValueProduct = RegisterHalfProduct<Element, Config::kWidth, Major::mn>;
     using Weights = uint32_t[kColumns / 16][4];
     using Sums = float[1][Config::kWidth / 2];
-    // Per thread. One thread of each group together may have 512: 40 + 2 * 232, or 32 + 3 * 160.
+    // Registers per thread. The sum over all groups may be 512: 40 + 2 * 232, or 32 + 3 * 160.
     static constexpr int kProducerRegisters = kGroups == 2 ? 40 : 32;
     static constexpr int kConsumerRegisters = kGroups == 2 ? 232 : 160;
 };

@@ -21,8 +21,8 @@ struct MainloopHalf {
     static constexpr int kBlocks = Config::kTileM / 64 / (Config::kPingpong ? 1 : 2);
     using Product = SharedProduct<Element, Config::kTileN, Config::kMajorA, Config::kMajorB>;
     using Sums = float[kBlocks][Config::kTileN / 2];
-    // How many other blocks' sums are loaded at once when they are added; with smaller tiles, two
-    // made ptxas spill.
+    // How many other blocks' sums PartialSums loads at once when it adds them; with smaller tiles,
+    // two made ptxas spill.
     static constexpr int kSumsAtOnce = kBlocks * Config::kTileN / 2 == 64 ? 2 : 1;
 
     struct Operands {

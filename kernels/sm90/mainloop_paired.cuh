@@ -15,7 +15,7 @@ struct MainloopPaired : MainloopHalf<Config> {
                               Half::kTileK, Config::kClusterM>;
 
     struct Operands {
-        CUtensorMap const &a, &b, &other;
+        CUtensorMap const &a, &b, &other;  // other: the second product's counterpart of b
         template <int kBatches>
         __device__ void load(FullBarrier& full, unsigned char* stage, TileAt<kBatches> const& at,
                              ExtentsOf<kBatches> const&, int k, int rank) const {

@@ -1,4 +1,5 @@
-// An f32 operand in memory: a batch of matrices, with rows of numbers along K.
+// An f32 operand in memory: a batch of matrices, with rows of numbers along K. kBatches is the
+// number of batch dimensions.
 #pragma once
 
 #include "../common/operands.cuh"
@@ -10,8 +11,9 @@ template <int kBatches>
 struct OperandSourceOf {
     float const* data;
     int64_t n_stride, k_stride, batch_strides[kBatches];
-    int n, k, batch[kBatches];  // extents of the operand itself: one if it lacks a dimension
+    int n, k, batch[kBatches];  // the operand's own extents; 1 along a batch dimension it lacks
 
+    // The number of matrices in the batch.
     __device__ int count() const {
         int all = 1;
 #pragma unroll

@@ -43,9 +43,9 @@ struct Ring {
         cutlass::arch::fence_barrier_init();
     }
 
-    // At whose empty barrier a lane arrives to release a stage: lane i of an arriving warp at that
-    // of reader i. Readers are this block's row of the cluster, then the rest of its column.
-    // Computed once, not for every k-tile.
+    // The thread block at whose empty barrier a lane arrives to release a stage: lane i of an
+    // arriving warp arrives at that of reader i. Readers are this block's row of the cluster, then
+    // the rest of its column. Computed once, not for every k-tile.
     struct Arrival {
         uint32_t block, arrives;
         __device__ Arrival(int lane, bool arriving_warp)

@@ -49,7 +49,7 @@ struct TileFactors {
         batch_k.at[Config::kHeads] /= Config::kRepeats;
         batch_v.at[Config::kHeads] /= Config::kRepeats;
     }
-    // Never zero: hidden scores have to stay -inf.
+    // The scores' factor is never zero: hidden scores have to stay -inf, and 0 * -inf is NaN.
     __device__ BlockFactors of_block(int n) const {
         return {fmaxf(q * all.k.at(batch_k.at, n), FLT_MIN), all.v.at(batch_v.at, n)};
     }

@@ -130,7 +130,7 @@ struct SplitNumbers : LaneNumbers<kMajorA> {
 // its error is up to 2^-34 of that largest.
 template <Major kMajorA>
 struct Tf32Numbers : LaneNumbers<kMajorA> {
-    static constexpr int kParts = 1, kRoom = 5;
+    static constexpr int kParts = 1, kRoom = 5;  // to_f16_range leaves one power of two besides
 
     // The scales of two rows of A, eight rows apart.
     struct RowScales {

@@ -26,7 +26,7 @@ struct SingleOperands {
     __device__ static constexpr bool arrives(int) { return true; }
     static constexpr int kBlocks = Config::kTileM / 64 / kGroups;
     using Sums = float[kBlocks][Config::kTileN / 2];
-    static constexpr int kSumsAtOnce = 1;  // how many other blocks' sums are loaded at once
+    static constexpr int kSumsAtOnce = 1;  // how many other blocks' sums PartialSums loads at once
 
     // The 64-row block of the tile that a consumer group computes as its i-th.
     __device__ static int block_of(int group, int i) {

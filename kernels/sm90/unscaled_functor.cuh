@@ -16,7 +16,7 @@ __device__ int batch_of_b(int const (&at)[kBatches], ExtentsOf<kBatches> const& 
     return batch;
 }
 
-// Undoes those scales of B's rows, fetched like an operand, and then applies the kernel's functor.
+// Undoes the scales of B's rows, fetched like an operand, and then applies the kernel's functor.
 template <class Config, class Functor>
 struct UnscaledFunctor {
     static constexpr int kFlip = sm90::kFlip<Functor>;  // no kPeriod: every column has its scale

@@ -53,14 +53,14 @@ def one_line(error, width=600):
 
 def _users_line(error):
     """The innermost line outside of libraries, as "model.py:12" and its code; empty if there is none."""
-    users = None
+    innermost = None
     for frame in traceback.extract_tb(error.__traceback__):
         if not is_library(frame.filename):
-            users = frame
-    if users is None:
+            innermost = frame
+    if innermost is None:
         return "", ""
-    code = (users.line or linecache.getline(users.filename, users.lineno)).strip()
-    return f"{short(users.filename)}:{users.lineno}", code
+    code = (innermost.line or linecache.getline(innermost.filename, innermost.lineno)).strip()
+    return f"{short(innermost.filename)}:{innermost.lineno}", code
 
 
 def short(file):

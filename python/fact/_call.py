@@ -7,7 +7,7 @@ import math
 import torch
 
 _POSITIONAL = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
-_REST, _NAMED_REST = inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD
+_STAR_ARGS, _STAR_KWARGS = inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD
 
 
 class _Unknown:
@@ -96,7 +96,7 @@ class Signature:
             self._check(name, kind, default, value)
             if kind in _POSITIONAL:
                 arranged.append(value)
-            elif kind is _REST:
+            elif kind is _STAR_ARGS:
                 arranged.extend(value)
         return tuple(arranged[: self._count])
 
@@ -105,10 +105,10 @@ class Signature:
         inspect, which torch.compile cannot follow."""
         values, named, taken = [], dict(kwargs), 0
         for name, kind, optional, default in self._parameters:
-            if kind is _REST:
+            if kind is _STAR_ARGS:
                 values.append(tuple(args[taken:]))
                 taken = len(args)
-            elif kind is _NAMED_REST:
+            elif kind is _STAR_KWARGS:
                 values.append(named)
                 named = {}
             elif kind in _POSITIONAL and taken < len(args):
@@ -125,13 +125,13 @@ class Signature:
         return None if named or taken < len(args) else values
 
     def _check(self, name, kind, default, value):
-        if kind is _REST:
+        if kind is _STAR_ARGS:
             if len(value) != self._num_extra:
                 raise TypeError(
                     f"'*{name}' held {self._num_extra} values when the module was traced, "
                     f"got {len(value)}"
                 )
-        elif kind is _NAMED_REST:
+        elif kind is _STAR_KWARGS:
             if value:
                 raise TypeError(f"'{next(iter(value))}' was not given when the module was traced")
         elif name in self._traced:

@@ -51,12 +51,14 @@ def errors(exact, results):
 
 
 def worst(each):
+    """The largest error of each kind over all outputs; `each` is what `errors` returned."""
     return {key: max([0.0] + [output[key] for output in each]) for key in KINDS}
 
 
 def agrees(each, eager, dtypes):
     """Whether the errors of every output are no worse than twice eager's, or below the floor of its
-    own dtype. Where eager itself is wrong (it overflows), nothing can be said of that output."""
+    own dtype; `each` and `eager` are what `errors` returned. Where eager itself is wrong (it
+    overflows), nothing can be said of that output."""
     return len(each) == len(eager) and all(
         own[key] <= max(2 * eagers[key], FLOOR.get(dtype, 0.0))
         for own, eagers, dtype in zip(each, eager, dtypes)

@@ -43,6 +43,7 @@ class Kernel:
 
     @classmethod
     def again(cls, name):
+        """Opens the kernel of this name once more, such as for a pickle."""
         ops().reopen_kernel(name)
         return cls(name)
 
@@ -69,8 +70,8 @@ def _as_tensor(value, device):
 def kernel(folder):
     """The kernel in a folder that `fact kernel build` wrote, as a function of tensors."""
     opened = Kernel(ops().open_kernel(os.fspath(folder)))
-    # Before CUDA is used, no graph can be captured next, and loading would keep the process from
-    # forking.
+    # A call that is captured into a CUDA graph cannot load the kernel. Before CUDA is used nothing
+    # is captured, and loading would keep the process from forking.
     if torch.cuda.is_initialized():
         ops().load_kernel_on(opened._name, torch.cuda.current_device())
     return opened

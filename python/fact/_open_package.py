@@ -27,7 +27,7 @@ class OpenPackage:
         weakref.finalize(self, ops().close_package, name).atexit = False
         self.name = name
         self._allow = allow
-        content, self.path = name.split(" ", 1)
+        sha256, self.path = name.split(" ", 1)
         signature = json.loads(ops().package_signature(name))
         self.inputs = [{**entry, "place": place(entry["fqn"])} for entry in signature["inputs"]]
         self.outputs = signature["outputs"]
@@ -36,7 +36,7 @@ class OpenPackage:
                 entry["fixed"] = decode(entry["fixed"])
         self.written = [place(name) for name in signature["written"]]
         self.weights = signature["weights"]
-        package_manifest = manifest(self.path, content)
+        package_manifest = manifest(self.path, sha256)
         # A bare archive declares no classes: those that this process knows already are allowed.
         classes = package_manifest.get("classes", pytree.SERIALIZED_TYPE_TO_PYTHON_TYPE)
         self.arguments, self.results = (
@@ -60,6 +60,7 @@ class OpenPackage:
 
     @classmethod
     def again(cls, name, allow):
+        """Opens the package of this name once more, such as for a pickle."""
         ops().reopen_package(name, allow)
         return cls(name, allow)
 
@@ -73,13 +74,14 @@ class OpenPackage:
         return self
 
 
-def manifest(path, content=None):
-    """The manifest of a package; {} for a bare archive. `content` is the SHA-256 it must have."""
+def manifest(path, sha256=None):
+    """The manifest of a package; {} for a bare archive. `sha256` is the hash that its bytes must
+    have, if any."""
     if not os.path.isdir(path):
         return {}
     with open(os.path.join(path, "manifest.json"), "rb") as file:
         text = file.read()
-    if content is not None and hashlib.sha256(text).hexdigest() != content:
+    if sha256 is not None and hashlib.sha256(text).hexdigest() != sha256:
         raise RuntimeError(f"{path} was rewritten while it was being loaded: load it again")
     return json.loads(text)
 

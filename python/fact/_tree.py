@@ -1,8 +1,8 @@
 """How the arguments and results of a call are nested: pytree descriptions, read without trust.
 
-torch's own reader imports whatever module a description names (a default factory, an enum). Here
-only Python's containers and classes that the package declares are built, and only libraries that
-are known for their output classes, or that the caller allows, are imported to find one.
+torch's own reader imports whatever module a description names (a default factory, an enum). This
+one builds only Python's containers and classes that the package declares. To find such a class it
+imports nothing but _TRUSTED_LIBRARIES and the Python packages that the caller allows.
 """
 
 import dataclasses
@@ -14,7 +14,7 @@ from torch.utils import _pytree as pytree
 _PROTOCOL = 1
 _PLAIN = (str, int, float, bool, type(None))
 _FACTORIES = ("bool", "dict", "float", "int", "list", "set", "str", "tuple")
-_PUBLISHERS = ("diffusers", "transformers")  # known for their output classes
+_TRUSTED_LIBRARIES = ("diffusers", "transformers")  # their models return classes of their own
 
 
 class _Refused(ValueError):
@@ -25,12 +25,12 @@ def load_spec(text, declared=(), allow=()):
     """The TreeSpec of a description. `declared` are full names of classes it may hold, `allow`
     Python packages that may be imported for them."""
     try:
-        protocol, written = json.loads(text)
+        protocol, root = json.loads(text)
         if protocol != _PROTOCOL:
             raise _Refused(
                 f"the package's structures are in protocol {protocol}, unknown to this version of FACT"
             )
-        _Checker(set(declared), (*_PUBLISHERS, *allow)).check(written)
+        _Checker(set(declared), (*_TRUSTED_LIBRARIES, *allow)).check(root)
     except _Refused as refused:
         raise ValueError(str(refused)) from None
     except (KeyError, TypeError, ValueError, AttributeError, RecursionError) as error:
@@ -88,6 +88,7 @@ class _Checker:
         found = self._find(name)
         if pytree.is_namedtuple_class(found):
             self._find(context)
+        # A class without a reader for its context gets torch's, which imports what objects name.
         elif pytree.SUPPORTED_SERIALIZED_TYPES[found].from_dumpable_context is None:
             _check_plain(json.loads(context))
 
@@ -101,16 +102,17 @@ class _Checker:
             top = module.partition(".")[0]
             if top not in self._importable:
                 raise _Refused(
-                    f"results of this package are of the class {name}: import {module or name} "
-                    "before loading it, and register the class with torch as when it was traced "
-                    f'(torch.export.register_dataclass), or load with allow=["{top}"] if its '
-                    "import does that"
+                    f"results of this package are of the class {name}, which torch does not know "
+                    f"in this process: import {module or name} before loading the package and "
+                    "register the class with torch (torch.export.register_dataclass), or load with "
+                    f'allow=["{top}"] if importing {module or name} registers the class'
                 )
             found = getattr(_imported(module, name), attribute, None)
             if not _is_plain_class(found) or name not in known:
                 raise _Refused(
-                    f"{name} is not a class of results that torch knows: dataclasses, namedtuples "
-                    "and model outputs that are registered with torch.utils._pytree are built"
+                    f"{name} is not a class of results that torch knows: it must be a dataclass or "
+                    f"a namedtuple, and {module} must register it with torch.utils._pytree when it "
+                    "is imported"
                 )
         return known[name]
 
@@ -149,7 +151,8 @@ def _check_keys(keys, children):
 
 
 def _check_plain(value):
-    """Numbers, texts and lists of them: torch's reader imports what other objects name."""
+    """Refuses all but numbers, strings, None and lists of them: torch's reader imports what other
+    objects name."""
     for item in value if isinstance(value, list) else [value]:
         if isinstance(item, list):
             _check_plain(item)

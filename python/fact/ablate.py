@@ -1,6 +1,6 @@
 """A module and several packages of it timed in turns: `python -m fact.ablate SOURCE PACKAGE...`.
 
-The composer asks this which fused patterns pay in the whole module.
+The composer uses it to find out which fused patterns pay in the whole module.
 """
 
 import argparse

@@ -210,7 +210,7 @@ def _run(package, source, dtype, device, allow_tf32, training, peers):
             )
     eager = []
     export_differs = False  # whether torch.export's graph, without kernels, gives other results
-    found = {}
+    found = {}  # the errors of a row's results, by its name
     for name, row in rows.items():
         if "why" in row:
             continue

@@ -142,11 +142,11 @@ class Tools:
         self.schemas = {one.name: one.input_schema for one in self.listed}
 
     @staticmethod
-    def _action(one):
-        request = one["request"]
+    def _action(action):
+        request = action["request"]
         schema = {**request, "properties": {"run": RUN, **request.get("properties", {})},
                   "required": ["run", *request.get("required", [])]}
-        return types.Tool(name=one["name"], description=one["summary"], input_schema=schema)
+        return types.Tool(name=action["name"], description=action["summary"], input_schema=schema)
 
     async def call(self, name, arguments, report):
         if name not in self.schemas:

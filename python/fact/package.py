@@ -106,8 +106,8 @@ class PackagedModule(torch.nn.Module):
 
     def refresh(self):
         """At the next call, kernels prepare again what they keep of weights: needed after a weight
-        was written in a way that torch does not count. Captured CUDA graphs see it after that call,
-        too."""
+        was written in a way that torch does not count. After that call, captured CUDA graphs also
+        read what was prepared anew."""
         ops().refresh_package(self._package.name)
 
     def _device(self):

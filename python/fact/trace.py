@@ -82,6 +82,7 @@ def refuse(spec, program):
             f"inputs as they are\n  let forward work on a copy: {name} = {name}.clone()"
         )
     for name, tensor in {**program.state_dict, **program.constants}.items():
+        # Constants that are no tensors have no is_complex: bool() gives False for them.
         if getattr(tensor, "is_complex", bool)():
             raise BadInput(
                 f"{spec}: '{name}' is {str(tensor.dtype).removeprefix('torch.')}: complex tensors "
@@ -173,6 +174,7 @@ def _from_file(spec):
                 f"got {type(arguments).__name__}"
             )
         named = {}
+        # [[], {...}] means named arguments alone.
         if len(arguments) == 2 and isinstance(arguments[1], dict) and not arguments[0]:
             arguments, named = arguments
         torch.manual_seed(SEED)
@@ -213,7 +215,7 @@ def _user_code(spec, build):
     except (BadInput, KeyboardInterrupt):
         raise
     except BaseException as error:
-        # Python does not say where a NUL byte is, and would name the importing file.
+        # A SyntaxError says where it is, except one about a NUL byte, which has no file name.
         if isinstance(error, SyntaxError) and error.filename:
             code = f"\n  {error.text.strip()}" if error.text else ""
             raise BadInput(

@@ -9,7 +9,8 @@ namespace fact::agent {
 
 namespace {
 
-// A kernel that takes so many times the sum of its stages' bounds is worth other schedules.
+// A kernel that takes more than this many times the sum of its stages' bounds may need other
+// schedules.
 constexpr double kSlow = 1.25;
 
 // The bytes of intermediates that the stages write and read.
@@ -19,7 +20,8 @@ double bytes_between(const MeasuredKernel& kernel) {
     return std::max(0.0, all - kernel.cost.bytes);
 }
 
-// The stage that loses most time; nullopt if there is only one, all are close or none was timed.
+// The stage that loses most time; nullopt if there is only one, if all are near their bounds, or if
+// none was timed.
 std::optional<match::StageCost> furthest_from_bound(const MeasuredKernel& kernel) {
     if (kernel.stages.size() < 2) return std::nullopt;
     const auto lost = [&](const match::StageCost& stage) {
@@ -54,23 +56,24 @@ std::vector<std::string> advice(const MeasuredKernel& kernel) {
             "take {:.1f} us at best, while one kernel would take {:.1f}: store fewer or smaller "
             "intermediates, in a 16-bit type or before they are broadcast",
             kernel.stages.size(), bytes_between(kernel) * 1e-6, expected, bound));
-    const auto launches = std::ranges::count(kernel.stages, std::string_view("launch"), &limit_of);
-    if (launches > 0)
+    const auto short_kernels =
+        std::ranges::count(kernel.stages, std::string_view("launch"), &limit_of);
+    if (short_kernels > 0)
         all.push_back(fmt::format(
             "{} of its {} kernels are so short that the launch is most of their time: use fewer "
             "kernels, or a larger set of operators",
-            launches, kernel.stages.size()));
+            short_kernels, kernel.stages.size()));
     if (kernel.spill_bytes > 0)
         all.push_back(fmt::format(
             "the fastest candidate spills {} bytes of registers: use a smaller tile, or fewer "
             "operands in the epilogue",
             kernel.spill_bytes));
-    if (const auto slowest = furthest_from_bound(kernel))
+    if (const auto furthest = furthest_from_bound(kernel))
         all.push_back(fmt::format(
             "of its {} kernels, the one that writes {} loses most time: it takes {:.1f} us, its "
             "bound is {:.1f} us",
-            kernel.stages.size(), slowest->outputs, time_of(*slowest, kernel.launches),
-            slowest->bound_us));
+            kernel.stages.size(), furthest->outputs, time_of(*furthest, kernel.launches),
+            furthest->bound_us));
     if (kernel.time_us > kSlow * expected) {
         const bool products = std::ranges::any_of(
             kernel.stages, [](const auto& s) { return s.kind == lower::StageKind::product; });

@@ -16,7 +16,7 @@ using Json = nlohmann::json;
 // In bytes: no sensible answer is longer.
 constexpr std::size_t kLongestAnswer = 1 << 17;
 
-// The text from the brace at `begin` to the one that closes it; "" if none does.
+// The text from the brace at `begin` to the brace that closes it; "" if it is never closed.
 std::string balanced(const std::string& text, std::size_t begin) {
     int depth = 0;
     bool quoted = false;

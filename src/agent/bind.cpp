@@ -25,21 +25,21 @@ struct BoundTensor {
 
 // Adds the extents that follow from `dim` = `extent`. False if it contradicts a known one.
 bool infer_extents(const ir::Kernel& kernel, ir::DimId dim, std::int64_t extent, Extents& extents) {
-    std::vector<std::string> open;
+    std::vector<std::string> unknown;  // factors
     for (const ir::DimId factor : kernel.factors({dim})) {
         const auto& named = kernel[factor];
         const auto known = named.extent                   ? named.extent
                            : extents.contains(named.name) ? std::optional(extents.at(named.name))
                                                           : std::nullopt;
         if (!known) {
-            open.push_back(named.name);
+            unknown.push_back(named.name);
             continue;
         }
         if (*known == 0 || extent % *known != 0) return false;
         extent /= *known;
     }
-    if (open.empty()) return extent == 1;
-    if (open.size() == 1) extents[open.front()] = extent;
+    if (unknown.empty()) return extent == 1;  // the known factors have to be the whole extent
+    if (unknown.size() == 1) extents[unknown.front()] = extent;
     return true;  // with two or more unknown factors, other tensors may determine them
 }
 
@@ -80,7 +80,7 @@ class Solver {
     bool solve() { return solve(0, {}); }
 
     Extents extents;
-    std::vector<Groups> groups;  // of each pair
+    std::vector<Groups> groups;  // of each pair's tensor
 
   private:
     bool solve(std::size_t at, const Extents& known) {
@@ -141,7 +141,8 @@ std::string spelled(const Graph& graph, const Tensor& tensor) {
     return fmt::format("{}: {}[{}]", tensor.name, info(type.dtype).name, fmt::join(sizes, ", "));
 }
 
-// Pairs the declared tensors with those of the interface, all of them and no others.
+// Pairs the declared tensors with those of the interface, all of them and no others. `what` is the
+// word for them in messages: "parameter" or "output".
 Result<std::vector<BoundTensor>> pair_by_name(const Graph& graph,
                                               const std::vector<const ir::Tensor*>& all_declared,
                                               const std::vector<Tensor>& tensors,

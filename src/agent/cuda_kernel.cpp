@@ -13,7 +13,7 @@ namespace fact::agent {
 
 namespace {
 
-constexpr std::size_t kLongestDirective = 200;
+constexpr std::size_t kLongestDirective = 200;  // in bytes
 
 // Whether it is "common/plain.cuh", or a plain name in angle brackets: <cuda_bf16.h>.
 bool is_allowed_header(std::string_view named) {
@@ -39,6 +39,7 @@ Result<> check_includes(std::string source) {
         source.erase(at, 2);
     std::istringstream lines(source);
     for (std::string line; std::getline(lines, line);) {
+        // The trigraph is in two literals, so that this file's compiler does not replace it.
         const auto sign = std::min({line.find('#'), line.find("%:"),
                                     line.find("?"
                                               "?=")});
@@ -68,12 +69,12 @@ std::string coordinates(const Tensor& tensor, const char* before) {
 // that as a result.
 Result<std::string> placeholder_body(const graph::Graph& graph, const Interface& interface) {
     std::string body;
-    bool any = false;
+    bool any_floating = false;
     for (const auto& tensor : interface.results) {
         const auto dtype = graph[tensor.value].type->dtype;
         if (info(dtype).floating) {
             body += fmt::format("  {} = sqrt(-1.0{})\n", tensor.name, coordinates(tensor, " - "));
-            any = true;
+            any_floating = true;
         } else if (dtype == DType::boolean) {
             body += fmt::format("  {} = 0.0{} < 0.0\n", tensor.name, coordinates(tensor, " + "));
         } else {
@@ -81,7 +82,8 @@ Result<std::string> placeholder_body(const graph::Graph& graph, const Interface&
                          "", true};
         }
     }
-    if (!any) return Error{"none of the kernel's results has a floating-point type", "", true};
+    if (!any_floating)
+        return Error{"none of the kernel's results has a floating-point type", "", true};
     return body;
 }
 

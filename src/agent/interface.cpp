@@ -20,7 +20,7 @@ using graph::Graph;
 using graph::TensorType;
 using graph::ValueId;
 
-// Used in the order in which dimensions are encountered; then D2, D3, ...
+// Names of dimensions, used in the order in which dimensions are encountered; then D2, D3, ...
 constexpr std::array<std::string_view, 16> kLetters{"B", "M", "K", "N", "H", "D", "E", "F",
                                                     "G", "P", "Q", "R", "S", "T", "U", "V"};
 
@@ -32,7 +32,8 @@ std::vector<int> memory_order(const TensorType& type) {
     return dims;
 }
 
-// Names dimensions by their extent classes in the set's own graph.
+// Names dimensions. Those whose extents can only change together (verify::ExtentClasses) within the
+// set of operators get the same name.
 class DimNames {
   public:
     DimNames(const Graph& graph, const NodeSet& set)
@@ -67,10 +68,10 @@ class DimNames {
         return fmt::format("D{}", number - kLetters.size() + 2);
     }
 
-    Graph part_;
+    Graph part_;  // the set's operators as a graph of their own
     verify::ExtentClasses classes_;
-    std::map<std::string, ValueId> values_;
-    std::map<std::pair<int, std::int64_t>, std::string> names_;
+    std::map<std::string, ValueId> values_;                      // of part_, by name
+    std::map<std::pair<int, std::int64_t>, std::string> names_;  // by extent class and extent
     std::size_t count_ = 0;
 };
 

@@ -26,7 +26,7 @@ using graph::NodeId;
 using graph::ValueId;
 using Json = nlohmann::json;
 
-constexpr int kFormat = 1;
+constexpr int kFormat = 1;  // of a rule's JSON
 
 // One match of a rule's operators with a graph's.
 class Overlay {
@@ -41,8 +41,9 @@ class Overlay {
         values_.clear();
         const auto last = static_cast<NodeId>(rule_.nodes.size() - 1);
         if (!same(last, anchor)) return false;
-        // An operator that the last one does not depend on reads a value that is matched already,
-        // or does so once others are. Later ones first: they determine what they read.
+        // Operators that the last one does not depend on are found as readers of values that are
+        // matched already; each match may make another one possible. Later operators are tried
+        // first, since matching one also matches what it reads.
         for (bool progress = true; progress;) {
             progress = false;
             for (std::size_t i = rule_.nodes.size(); i-- > 0;) {

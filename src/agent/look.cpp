@@ -96,6 +96,7 @@ std::optional<Numbered> numbered(const std::string& path) {
     while (begin < path.size()) {
         const auto end = std::min(path.find('.', begin), path.size());
         const auto part = path.substr(begin, end - begin);
+        // Longer numbers may not fit into an int.
         if (!part.empty() && part.size() < 7 &&
             std::ranges::all_of(part, [](unsigned char c) { return std::isdigit(c); }))
             return Numbered{path.substr(0, begin == 0 ? 0 : begin - 1), std::stoi(part)};
@@ -117,12 +118,12 @@ Listing look(const Graph& graph, const std::vector<sol::NodeBound>& bounds,
     for (const auto& one : bounds) total += us[one.node] = one.unfused_us;
     // What each numbered module computes, without names.
     std::map<Numbered, std::string> contents;
-    std::map<Numbered, double> shares;
+    std::map<Numbered, double> module_us;
     for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
         const auto module = numbered(graph.nodes[i].where.module_path);
         if (!module) continue;
         contents[*module] += call_text(graph, graph.nodes[i], false) + "\n";
-        shares[*module] += us[static_cast<graph::NodeId>(i)];
+        module_us[*module] += us[static_cast<graph::NodeId>(i)];
     }
     const auto like_before = [&](const Numbered& module) {
         const auto own = contents.find(module);
@@ -134,7 +135,7 @@ Listing look(const Graph& graph, const std::vector<sol::NodeBound>& bounds,
     };
 
     std::vector<std::string> all;
-    // By the first of equal modules: whether the line for the others was printed.
+    // By the first of several equal modules: whether the one line for all the others was printed.
     std::map<Numbered, bool> fold_printed;
     for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
         const Node& node = graph.nodes[i];
@@ -144,10 +145,10 @@ Listing look(const Graph& graph, const std::vector<sol::NodeBound>& bounds,
             Numbered first = *module, last = *module;
             while (like_before(first)) --first.number;
             if (std::exchange(fold_printed[first], true)) continue;
-            double time = shares[last];
+            double time = module_us[last];
             while (contents.contains({last.prefix, last.number + 1}) &&
                    like_before({last.prefix, last.number + 1}))
-                time += shares[{last.prefix, ++last.number}];
+                time += module_us[{last.prefix, ++last.number}];
             all.push_back(fmt::format(
                 "... {0}.{1} to {0}.{2}: each as {0}.{3}, under other names{4}", first.prefix,
                 first.number + 1, last.number, first.number, share(time)));

@@ -25,8 +25,8 @@ Error unknown_node(const Graph& graph, const std::string& name) {
             near.empty() ? "`look` lists them" : fmt::format("did you mean '{}'?", near), true};
 }
 
-// Operators outside the set that depend on one inside and that one inside depends on: they would
-// have to run while the kernel does.
+// The operators outside the set that read results of the set and whose results the set reads,
+// directly or through others: they would have to run while the kernel does.
 std::vector<NodeId> between(const Graph& graph, const std::set<NodeId>& inside) {
     const auto count = graph.nodes.size();
     std::vector<bool> after(count), before(count);

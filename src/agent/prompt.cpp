@@ -8,7 +8,7 @@ namespace fact::agent {
 
 namespace {
 
-constexpr std::size_t kMaxBytesAPlace = 40'000;
+constexpr std::size_t kMaxValueBytes = 40'000;
 
 }  // namespace
 
@@ -28,9 +28,9 @@ Result<std::string> fill_prompt(const std::filesystem::path& file, const Places&
             if (placeholder == name) value = &replacement;
         if (!value)
             return Error{fmt::format("{}: there is no value for {{{{{}}}}}", file.string(), name),
-                         ""};
-        out += value->size() > kMaxBytesAPlace
-                   ? value->substr(0, kMaxBytesAPlace) + "\n... (cut here)"
+                         "remove that placeholder from the file"};
+        out += value->size() > kMaxValueBytes
+                   ? value->substr(0, kMaxValueBytes) + "\n... (cut here)"
                    : *value;
         at = close + 2;
     }

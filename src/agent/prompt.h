@@ -17,7 +17,7 @@ using Places = std::vector<std::pair<std::string, std::string>>;
 // defect of the file, and an Error.
 Result<std::string> fill_prompt(const std::filesystem::path& file, const Places& places);
 
-// As many of the first lines as fit, and how many were left out.
+// As many of the first lines as fit into `max_bytes`, and how many were left out.
 std::string bounded(const std::vector<std::string>& lines, std::size_t max_bytes);
 
 }  // namespace fact::agent

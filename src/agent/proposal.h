@@ -24,7 +24,7 @@ struct Authored {
 
 // Mistakes in the text itself are diagnostics, and the Error then only says so; other Errors say
 // what does not fit. An output that depends on no input is taken for an attempt to game the checks.
-// `interface` gives other names to the tensors than interface_of does.
+// `interface` gives the tensors other names than interface_of does; nullptr: those of interface_of.
 Result<Authored> author(const graph::Graph& graph, const NodeSet& set, const std::string& text,
                         const match::Options& options, Diagnostics& diagnostics,
                         const Interface* interface = nullptr);

@@ -62,7 +62,7 @@ class CommandProvider : public Provider {
         };
         if (const auto* error = text_of("error")) return Error{*error, ""};
         const auto* text = text_of("text");
-        if (!text) return Error{"the client answered neither text nor error", ""};
+        if (!text) return Error{"the client's answer has neither \"text\" nor \"error\"", ""};
         answer.text = *text;
         answer.tokens_in = count_of("tokens_in", answer.tokens_in);
         answer.tokens_out = count_of("tokens_out", estimated_tokens(*text));
@@ -82,21 +82,21 @@ class ReplayProvider : public Provider {
 
     Result<Answer> ask(const Question& question, Seconds) override {
         const auto prompt = redacted(question.prompt);  // as it was recorded
-        const auto known = recorded_as_.find(question.about);
-        const auto& about = known == recorded_as_.end() ? question.about : known->second;
-        const auto named = [&](const Question& asked) {
+        const auto matched = recorded_as_.find(question.about);
+        const auto& about = matched == recorded_as_.end() ? question.about : matched->second;
+        const auto about_same_set = [&](const Question& asked) {
             return asked.about == about && asked.attempt == question.attempt;
         };
         // By order: an unused answer, about a recorded set that no other set was matched with.
-        const auto next = [&](const Question& asked) {
+        const auto next_unused = [&](const Question& asked) {
             return asked.attempt == question.attempt &&
-                   (known == recorded_as_.end() ? !taken(asked.about) : asked.about == about);
+                   (matched == recorded_as_.end() ? !taken(asked.about) : asked.about == about);
         };
         auto at = find(question.stage, Given::by_order,
                        [&](const Question& asked) { return asked.prompt == prompt; });
-        if (at == exchanges_.size()) at = find(question.stage, Given::by_order, named);
+        if (at == exchanges_.size()) at = find(question.stage, Given::by_order, about_same_set);
         const bool by_order = at == exchanges_.size();
-        if (by_order) at = find(question.stage, Given::not_yet, next);
+        if (by_order) at = find(question.stage, Given::not_yet, next_unused);
         if (at == exchanges_.size())
             return Error{
                 fmt::format("the transcript has no answer to {}{}{} (attempt {})", question.stage,
@@ -125,6 +125,7 @@ class ReplayProvider : public Provider {
         return at;
     }
 
+    // Whether a set was matched with the recorded set `about`.
     bool taken(const std::string& about) const {
         return std::ranges::any_of(recorded_as_,
                                    [&](const auto& pair) { return pair.second == about; });
@@ -132,7 +133,7 @@ class ReplayProvider : public Provider {
 
     std::vector<Exchange> exchanges_;
     std::vector<Given> given_;
-    std::map<std::string, std::string> recorded_as_;  // ids of sets when they were recorded
+    std::map<std::string, std::string> recorded_as_;  // by a set's id now: its id in the transcript
 };
 
 }  // namespace

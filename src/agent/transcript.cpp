@@ -16,9 +16,10 @@ namespace {
 
 using Json = nlohmann::json;
 
-// Shorter values may be ordinary words.
+// In bytes: shorter values may be ordinary words.
 constexpr std::size_t kShortestSecret = 8;
 
+// Whether an environment variable of this name holds a secret.
 bool holds_secret(std::string_view name) {
     for (const auto* part : {"KEY", "TOKEN", "SECRET", "PASSWORD"})
         if (name.find(part) != std::string_view::npos) return true;

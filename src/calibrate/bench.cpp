@@ -9,7 +9,7 @@ namespace fact::calibrate {
 
 namespace {
 
-constexpr Seconds kDeadline(600);
+constexpr Seconds kCompileDeadline(600);  // for each kernel
 
 std::size_t bytes_of(const gpu::TensorArg& arg) {
     auto bytes = static_cast<std::size_t>(info(arg.dtype).bytes);
@@ -62,7 +62,7 @@ Result<> Bench::prepare(const std::vector<ProductProbe>& products) {
             options_.status(fmt::format("compiled {} of {}", ++done, units.size()));
     };
     const auto artifacts = jit::compile_all(units, options_.toolchain, options_.store,
-                                            options_.jobs, kDeadline, report);
+                                            options_.jobs, kCompileDeadline, report);
     if (interrupted()) return Error{"interrupted", ""};
     for (std::size_t i = 0; i < units.size(); ++i) {
         if (!artifacts[i]) return artifacts[i].error();
@@ -125,6 +125,7 @@ Result<> Bench::fill(const gpu::TensorArg& tensor) const {
 Result<> Bench::hold(double us) const {
     constexpr double kCyclesPerMicrosecond = 2000;  // at about the highest clock
     auto tensors = hold_kernel_->tensors;
+    // The kernel touches no memory: it spins for as many cycles as the tensors have elements.
     for (gpu::TensorArg& tensor : tensors)
         tensor.sizes = {static_cast<std::int64_t>(us * kCyclesPerMicrosecond)};
     return hold_kernel_->kernel.launch(tensors, {}, nullptr);

@@ -19,8 +19,9 @@ namespace {
 
 constexpr std::int64_t kStreamElements = std::int64_t{1} << 28;  // f32: 1 GiB, far beyond any L2
 constexpr std::int64_t kL2Elements = std::int64_t{1} << 22;      // 16 MiB, well within it
-constexpr std::int64_t kItems = std::int64_t{1} << 24;  // many per thread: the last round is small
-constexpr int kLaunches = 200;
+// Items of multiply_add: so many per thread that an incomplete last round hardly counts.
+constexpr std::int64_t kItems = std::int64_t{1} << 24;
+constexpr int kLaunches = 200;  // empty kernels that are timed together
 
 std::string now() {
     return fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(std::time(nullptr)));
@@ -88,7 +89,8 @@ class Calibrator {
                 if (auto done = empty->launch(); !done) return done;
             return Ok{};
         };
-        // The GPU spins for longer than the host takes to queue them all.
+        // The GPU has to spin for longer than the host takes to queue all launches. That time is
+        // measured first.
         const auto begin = std::chrono::steady_clock::now();
         if (auto done = work(); !done) return done;
         const std::chrono::duration<double, std::micro> host =
@@ -203,6 +205,7 @@ class Calibrator {
 
 Ceiling rate(std::string name, std::string unit, double work, const Times& single,
              const Times& sustained, std::string how) {
+    // 1 per microsecond is 1e-6 in units of 10^12 per second.
     const auto over = [&](double us) { return us > 0 ? work * 1e-6 / us : 0; };
     // The longest time is the lowest rate.
     return {std::move(name),           std::move(unit),     over(single.median_us),

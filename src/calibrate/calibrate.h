@@ -16,16 +16,17 @@ namespace fact::calibrate {
 struct Options {
     bool quick = false;  // fewer runs and schedules, no sustained rates
     jit::Toolchain toolchain;
-    std::filesystem::path store;  // of compiled kernels
-    int jobs = 1;
-    std::function<void(const std::string&)> status;
+    std::filesystem::path store;                     // of compiled kernels
+    int jobs = 1;                                    // compiler processes at a time
+    std::function<void(const std::string&)> status;  // progress, one short line
 };
 
 // Measures the current GPU, which `device` describes. An Error if a kernel could not be run, gave a
 // wrong result, or was faster than the data sheet allows.
 Result<Calibration> calibrate(const gpu::DeviceInfo& device, const Options& options);
 
-// A rate from times: `work` (bytes or flops) divided by each. `how` says how it was measured.
+// A rate in `unit` (TB/s or TFLOP/s): `work` (bytes or flops) divided by each of the times. `how`
+// says how it was measured.
 Ceiling rate(std::string name, std::string unit, double work, const Times& single,
              const Times& sustained, std::string how);
 // The time of one of `count` launches that were timed together.

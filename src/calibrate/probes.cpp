@@ -12,7 +12,7 @@ namespace {
 constexpr int kBlock = 256;
 constexpr int kInFlight = 8;  // accesses of a thread at a time
 constexpr double kL2Rounds = 64;
-constexpr double kFlopsAnItem = 2. * 16 * 512;  // multiply-adds in 16 chains of 512 steps
+constexpr double kFlopsPerItem = 2. * 16 * 512;  // multiply-adds in 16 chains of 512 steps
 
 constexpr int kOneBlock = 1 << 30;  // items per block, so many that there is one block
 
@@ -99,7 +99,7 @@ double bytes_of(ProbeKind kind, std::int64_t elements) {
 }
 
 double flops_of(ProbeKind kind, std::int64_t elements) {
-    return kind == ProbeKind::multiply_add ? kFlopsAnItem * static_cast<double>(elements) : 0;
+    return kind == ProbeKind::multiply_add ? kFlopsPerItem * static_cast<double>(elements) : 0;
 }
 
 }  // namespace fact::calibrate

@@ -23,7 +23,7 @@ enum class ProbeKind { read, write, copy, l2, multiply_add, nothing, hold, fill 
 // `dtype` is used by fills only.
 Probe probe(ProbeKind kind, std::string_view arch, DType dtype = DType::f32);
 
-// Its tensors for this many f32 elements (for a fill: of `dtype`), with sizes but no data.
+// The probe's tensors for this many f32 elements (for a fill: of `dtype`), with sizes but no data.
 std::vector<gpu::TensorArg> arguments(ProbeKind kind, std::int64_t elements,
                                       DType dtype = DType::f32);
 

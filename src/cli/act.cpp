@@ -1,3 +1,4 @@
+// `fact act`; add_act is declared in cli/commands.h.
 #include "driver/act.h"
 
 #include <fmt/format.h>

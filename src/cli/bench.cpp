@@ -1,3 +1,4 @@
+// `fact bench`; add_bench is declared in cli/commands.h.
 #include "driver/bench.h"
 
 #include <fmt/format.h>

@@ -1,3 +1,4 @@
+// `fact calibrate`; add_calibrate is declared in cli/commands.h.
 #include "calibrate/calibrate.h"
 
 #include <fmt/format.h>
@@ -24,7 +25,7 @@ struct CalibrateOptions {
     std::string output;
 };
 
-// The ceiling as a share of the data sheet's peak; "" if that has none.
+// The ceiling as a share of the data sheet's peak; "" if the data sheet has no such peak.
 std::string share_of_peak(const GpuSpec& gpu, const Ceiling& ceiling) {
     const auto share = [&](double peak) {
         return fmt::format("{:.0f} %", 100 * ceiling.value / peak);

@@ -36,7 +36,8 @@ void add_version(CLI::App& app, Action& action);
 // What `fact optimize` does once its options are parsed.
 int run_optimize(const driver::OptimizeRequest& request, bool json);
 
-// Prints the error to standard error; returns the exit code.
+// Prints the error, or `after_interrupt` if the user has interrupted the program, to standard
+// error; returns the exit code.
 int fail(const Error& error, std::string_view after_interrupt = "interrupted");
 // From now on `fail` also prints the error as JSON to standard output.
 void answer_failures_in_json();

@@ -1,3 +1,4 @@
+// Messages, exit codes and options that several subcommands share; declared in cli/commands.h.
 #include <fmt/format.h>
 
 #include <cerrno>

@@ -1,3 +1,4 @@
+// `fact compose`; add_compose is declared in cli/commands.h.
 #include <fmt/format.h>
 
 #include <memory>

@@ -1,3 +1,4 @@
+// `fact discover`; add_discover is declared in cli/commands.h.
 #include "driver/discover.h"
 
 #include <fmt/format.h>
@@ -22,7 +23,7 @@ struct DiscoverOptions {
     bool json = false;
 };
 
-// Makes the run folder and copies the archive into it.
+// Copies the archive into the run folder and writes its run.json.
 Result<> prepare(const DiscoverOptions& options, const driver::RunFolder& run) {
     std::error_code error;
     if (!fs::equivalent(options.archive, run.archive(), error)) {
@@ -36,7 +37,7 @@ Result<> prepare(const DiscoverOptions& options, const driver::RunFolder& run) {
 
 struct Found {
     match::Discovery discovery;
-    std::string bounds;  // which GPU's, and where its ceilings come from
+    std::string bounds_line;  // which GPU the bounds are for, and where its ceilings come from
 };
 
 Result<Found> find(const DiscoverOptions& options) {
@@ -47,19 +48,19 @@ Result<Found> find(const DiscoverOptions& options) {
     if (!ceilings) return ceilings.error();
     const auto precision = driver::precision_of(options.archive, settings.allow_tf32);
     if (!precision) return precision.error();
-    const auto match = driver::match_options(*ceilings, settings.arch, precision->tf32);
+    const auto match_options = driver::match_options(*ceilings, settings.arch, precision->tf32);
     const auto learned = driver::learned_rules(environment->registry);
     // Before anything is written: a bad archive leaves no run folder.
-    auto found = driver::discover(options.archive, match);
+    auto found = driver::discover(options.archive, match_options);
     if (!found) return found.error();
-    driver::add_learned(learned, found->graph, match, found->discovery);
+    driver::add_learned(learned, found->graph, match_options, found->discovery);
     if (!options.run.empty()) {
         const driver::RunFolder run(options.run);
         if (auto fine = ensure_writable_folder(run.path()); !fine) return blame_input(fine.error());
         const auto lock = run.lock();
         if (!lock) return blame_input(lock.error());
         if (auto done = prepare(options, run); !done) return done.error();
-        found = driver::discover_stage(run, match, learned);
+        found = driver::discover_stage(run, match_options, learned);
         if (!found) return found.error();
     }
     return Found{std::move(found->discovery),
@@ -69,8 +70,9 @@ Result<Found> find(const DiscoverOptions& options) {
 int discover(const DiscoverOptions& options) {
     const auto found = find(options);
     if (!found) return fail(found.error());
-    print(options.json ? match::to_json(found->discovery) + "\n"
-                       : fmt::format("{}\n{}\n", match::print(found->discovery), found->bounds));
+    print(options.json
+              ? match::to_json(found->discovery) + "\n"
+              : fmt::format("{}\n{}\n", match::print(found->discovery), found->bounds_line));
     return kDone;
 }
 

@@ -1,3 +1,4 @@
+// `fact examples`; add_examples is declared in cli/commands.h.
 #include "driver/examples.h"
 
 #include <fmt/format.h>
@@ -21,7 +22,7 @@ namespace fs = std::filesystem;
 
 struct ExamplesOptions {
     std::string arch{kDefaultArch}, name, what, output;
-    std::vector<std::string> set;
+    std::vector<std::string> set;  // "M=8192": extents of dimensions
     std::size_t count = 3;
     bool json = false;
 };

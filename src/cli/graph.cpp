@@ -1,3 +1,4 @@
+// `fact graph`; add_graph is declared in cli/commands.h.
 #include <memory>
 
 #include "cli/commands.h"

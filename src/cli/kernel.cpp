@@ -1,3 +1,4 @@
+// `fact kernel`, and what its subcommands share; add_kernel is declared in cli/commands.h.
 #include "cli/kernel_commands.h"
 
 namespace fact::cli {

@@ -1,3 +1,4 @@
+// `fact kernel build`; add_kernel_build is declared in cli/kernel_commands.h.
 #include <fmt/format.h>
 
 #include <memory>
@@ -27,8 +28,9 @@ int build(const KernelBuildOptions& options) {
     const auto artifact =
         tools::build(kernel->source, kernel->emitted, *toolchain, environment->store, folder);
     if (!artifact) return fail(artifact.error());
-    int shared = 0;
-    for (const Launch& launch : record.launches) shared = std::max(shared, launch.shared_bytes);
+    int shared_bytes = 0;  // of the launch that needs most
+    for (const Launch& launch : record.launches)
+        shared_bytes = std::max(shared_bytes, launch.shared_bytes);
     if (options.emit.json) {
         print(Json{{"kernel", record.kernel},
                    {"arch", record.arch},
@@ -38,7 +40,7 @@ int build(const KernelBuildOptions& options) {
                    {"registers", artifact->registers},
                    {"spill_bytes", artifact->spill_bytes},
                    {"serialized", artifact->fitness == jit::Fitness::serialized},
-                   {"shared_bytes", shared},
+                   {"shared_bytes", shared_bytes},
                    {"seconds", artifact->seconds},
                    {"cached", artifact->cached},
                    {"note", kernel->note}}
@@ -51,7 +53,7 @@ int build(const KernelBuildOptions& options) {
         "registers: {} per thread, {} bytes spilled{}\nshared memory: {} bytes\n"
         "compiled in {:.1f} s{}\nwrote {}: kernel.fact, kernel.cu, kernel.cubin, record.json\n",
         artifact->registers, artifact->spill_bytes,
-        artifact->fitness == jit::Fitness::serialized ? ", products serialized" : "", shared,
+        artifact->fitness == jit::Fitness::serialized ? ", products serialized" : "", shared_bytes,
         artifact->seconds, artifact->cached ? " by an earlier run" : "", folder.string()));
     return kDone;
 }

@@ -1,3 +1,4 @@
+// `fact kernel check`; add_kernel_check is declared in cli/kernel_commands.h.
 #include <fmt/format.h>
 
 #include <algorithm>

@@ -21,8 +21,8 @@ void add_kernel_schedules(CLI::App& app, Action& action);
 
 // Which text, which kernel in it, and the extents of its dimensions.
 struct KernelOptions {
-    std::string file, kernel;
-    std::vector<std::string> set;
+    std::string file, kernel;      // kernel: "" if the text has only one
+    std::vector<std::string> set;  // "M=128"
 };
 void add_kernel_file(CLI::App& app, std::string& file);
 void add_kernel_choice(CLI::App& app, KernelOptions& options);
@@ -38,8 +38,11 @@ Result<Loaded> load(const KernelOptions& options);
 // Which kernel is emitted, and how.
 struct EmitOptions {
     KernelOptions kernel;
-    std::string arch{kDefaultArch}, schedule, dump_after;
-    bool tma = true, json = false;
+    std::string arch{kDefaultArch};
+    std::string schedule;    // entries that replace the text's schedule; "": none
+    std::string dump_after;  // the pass (of lower::kPasses) to print the kernel after; "": none
+    bool tma = true;         // whether skeletons that need tensor maps may be used
+    bool json = false;
 };
 void add_emit_options(CLI::App& app, EmitOptions& options);
 

@@ -1,3 +1,5 @@
+// `fact kernel emit`; add_kernel_emit is declared in cli/kernel_commands.h, the rest in
+// cli/kernel_emitted.h.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 

@@ -1,3 +1,4 @@
+// `fact kernel explain`; add_kernel_explain is declared in cli/kernel_commands.h.
 #include <memory>
 #include <nlohmann/json.hpp>
 
@@ -19,6 +20,7 @@ struct KernelExplainOptions {
 
 std::string to_json(const ir::Kernel& kernel, const tools::Plan& plan, const std::string& words) {
     using Json = nlohmann::ordered_json;
+    // In the order of lower::StageKind.
     constexpr const char* kKinds[] = {"product", "rows", "attention"};
     Json extents = Json::object(), stages = Json::array();
     for (std::size_t d = 0; d < kernel.dims.size(); ++d)

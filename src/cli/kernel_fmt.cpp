@@ -1,3 +1,4 @@
+// `fact kernel fmt`; add_kernel_fmt is declared in cli/kernel_commands.h.
 #include <fmt/format.h>
 
 #include <filesystem>

@@ -1,3 +1,4 @@
+// `fact kernel run`; add_kernel_run is declared in cli/kernel_commands.h.
 #include <csignal>
 #include <memory>
 

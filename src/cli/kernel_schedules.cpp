@@ -1,3 +1,4 @@
+// `fact kernel schedules`; add_kernel_schedules is declared in cli/kernel_commands.h.
 #include <fmt/format.h>
 
 #include <algorithm>

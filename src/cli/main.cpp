@@ -1,3 +1,4 @@
+// The program `fact`: parses the command line and runs one subcommand.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -41,7 +42,8 @@ std::optional<fact::Error> unknown_command(const CLI::App& app, int argc, char**
     return std::nullopt;
 }
 
-// `fact bench --json FILE` names a file; everywhere else it is a flag.
+// Whether --json asks for the output as JSON: it is a flag in all commands but `fact bench`, where
+// it names a file.
 bool asks_for_json(int argc, char** argv) {
     return argc > 1 && std::string_view(argv[1]) != "bench" &&
            std::any_of(argv + 1, argv + argc,

@@ -1,3 +1,4 @@
+// `fact mcp`; add_mcp is declared in cli/commands.h.
 #include <filesystem>
 
 #include "cli/commands.h"

@@ -1,3 +1,4 @@
+// `fact optimize`; add_optimize and run_optimize are declared in cli/commands.h.
 #include <fmt/format.h>
 
 #include <charconv>

@@ -1,3 +1,4 @@
+// `fact realize`; add_realize is declared in cli/commands.h.
 #include "driver/realize.h"
 
 #include <fmt/format.h>

@@ -1,3 +1,4 @@
+// `fact registry`, and what its subcommands share; add_registry is declared in cli/commands.h.
 #include <fmt/format.h>
 
 #include "cli/registry_commands.h"

@@ -1,3 +1,4 @@
+// `fact registry list`; add_registry_list is declared in cli/registry_commands.h.
 #include <fmt/format.h>
 
 #include <memory>

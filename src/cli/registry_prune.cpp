@@ -1,3 +1,4 @@
+// `fact registry prune` and `fact registry stats`; declared in cli/registry_commands.h.
 #include <fmt/format.h>
 
 #include <map>
@@ -31,7 +32,7 @@ int prune(const RegistryPruneOptions& options) {
         if (!toolchain) return fail(toolchain.error());
         versions = toolchain->version;
     }
-    const auto oldest_kept = utc_days_ago(options.older_than);
+    const auto oldest_kept = utc_days_ago(options.older_than);  // dates compare as strings
     const auto registry = open_registry();
     auto listing = registry.all();
     std::vector<fs::path> files;
@@ -42,6 +43,7 @@ int prune(const RegistryPruneOptions& options) {
     };
     if (options.damaged)
         for (const auto& damaged : listing.damaged)
+            // Records are in own/GPU/KEY.json; shipped ones are never removed.
             if (damaged.file.parent_path().parent_path() == registry.folders().own)
                 select(damaged.file, damaged.why);
     for (const auto& entry : filtered(std::move(listing), options.filter)) {

@@ -1,3 +1,4 @@
+// `fact registry rules`; add_registry_rules is declared in cli/registry_commands.h.
 #include <fmt/format.h>
 
 #include <memory>
@@ -25,17 +26,18 @@ std::vector<driver::StoredRule> stored_rules() {
 }
 
 Result<driver::StoredRule> find_rule(const std::string& name) {
-    for (auto& one : stored_rules())
-        if (one.rule.name == name) return std::move(one);
+    for (auto& stored : stored_rules())
+        if (stored.rule.name == name) return std::move(stored);
     return Error{fmt::format("there is no learned rule '{}'", name),
                  "`fact registry rules list` names them", true};
 }
 
 int list_rules() {
     const auto rules = stored_rules();
-    for (const auto& one : rules)
-        print(fmt::format("{}  {} operators  {}{}\n", one.rule.name, one.rule.original.nodes.size(),
-                          one.rule.evidence, one.own ? "" : " (shipped)"));
+    for (const auto& stored : rules)
+        print(fmt::format("{}  {} operators  {}{}\n", stored.rule.name,
+                          stored.rule.original.nodes.size(), stored.rule.evidence,
+                          stored.own ? "" : " (shipped)"));
     if (rules.empty()) print("there are no learned rules\n");
     return kDone;
 }
@@ -65,11 +67,11 @@ int import_rule(const RuleOptions& options) {
     if (!text) return fail(blame_input(text.error()));
     const auto rule = agent::rule_from_json(*text);
     if (!rule) return fail({options.file + ": " + rule.error().message, rule.error().hint, true});
-    const bool known = find_rule(rule->name).ok();
+    const bool existed = find_rule(rule->name).ok();
     if (auto done = driver::learn(driver::registry_folders(), *rule); !done)
         return fail(done.error());
     print(fmt::format("{}{}\n", rule->name,
-                      known ? ": the rule existed already; its evidence was replaced" : ""));
+                      existed ? ": the rule existed already; its evidence was replaced" : ""));
     return kDone;
 }
 

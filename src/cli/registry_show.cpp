@@ -1,3 +1,4 @@
+// `fact registry show`; add_registry_show is declared in cli/registry_commands.h.
 #include <fmt/format.h>
 
 #include <memory>

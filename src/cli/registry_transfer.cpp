@@ -1,3 +1,4 @@
+// `fact registry export` and `fact registry import`; declared in cli/registry_commands.h.
 #include <fmt/format.h>
 
 #include <memory>

@@ -1,3 +1,4 @@
+// `fact runs`; add_runs is declared in cli/commands.h.
 #include "driver/runs.h"
 
 #include <fmt/format.h>
@@ -155,7 +156,7 @@ int compare(const std::string& a, const std::string& b, bool json) {
 }
 
 struct RunsOptions {
-    std::string run, other;  // other: what `compare` compares it with
+    std::string run, other;  // other: the run that `compare` compares `run` with
     bool json = false, verbose = false;
 };
 

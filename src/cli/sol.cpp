@@ -1,3 +1,4 @@
+// `fact sol`; add_sol is declared in cli/commands.h.
 #include <memory>
 
 #include "cli/commands.h"

@@ -1,3 +1,4 @@
+// `fact trace`; add_trace is declared in cli/commands.h.
 #include "driver/trace.h"
 
 #include <fmt/format.h>
@@ -17,6 +18,7 @@ struct TraceOptions {
 };
 
 int trace(const TraceOptions& options) {
+    // Archives are zip files, which begin with "PK"; no other file is overwritten.
     if (auto fine = file_to_replace(options.output, "PK", "an archive"); !fine)
         return fail(blame_input(fine.error()));
     const auto environment = driver::find_environment();

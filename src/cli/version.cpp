@@ -1,3 +1,4 @@
+// `fact version`; add_version is declared in cli/commands.h.
 #include "support/version.h"
 
 #include <fmt/format.h>

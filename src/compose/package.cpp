@@ -50,7 +50,7 @@ std::vector<std::string> called_namespaces(const Package& package) {
     return {all.begin(), all.end()};
 }
 
-std::string manifest(const Package& package, const package::Files& written) {
+std::string manifest(const Package& package, const package::Files& package_files) {
     Json kernels = Json::array(), calls = Json::array();
     for (const auto& kernel : package.kernels)
         kernels.push_back({{"family", kernel.family},
@@ -58,7 +58,7 @@ std::string manifest(const Package& package, const package::Files& written) {
                            {"precision", kernel.precision}});
     for (const auto& call : package.calls) calls.push_back(call.id);
     Json files = Json::object();
-    for (const auto& [path, file] : written)
+    for (const auto& [path, file] : package_files)
         files[path] = {{"size", file.size}, {"sha256", file.sha256}};
     Json all{{"kind", package::kKind},
              {"format", package::kFormat},

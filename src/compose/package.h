@@ -30,7 +30,7 @@ struct Package {
     std::vector<graph::FusedCall> calls;
     std::vector<PackageKernel> kernels;
     std::filesystem::path archive;  // the exported module: graph and weights
-    std::string original;           // JSON: how the original is called; "": not known
+    std::string original;           // the archive's fact.json, about the module; "": it has none
 };
 
 // Whether `output` can become a package: its folder is writable, and it does not exist or is an

@@ -81,8 +81,9 @@ std::vector<ValueId> needs(const graph::NameIndex& index, const Node& node) {
     return values;
 }
 
-// The nodes in an order in which each comes after those whose results it reads, otherwise by rank;
-// empty if some depend on each other.
+// The nodes in an order in which each comes after those whose results it reads, otherwise by rank.
+// Empty if some depend on each other, or if one reads a value that is computed inside a pattern and
+// is not an output of it.
 std::vector<std::size_t> execution_order(const Graph& graph, const std::vector<Node>& nodes,
                                          const std::vector<std::size_t>& rank) {
     std::unordered_map<std::size_t, std::size_t> producer;  // value -> position in `nodes`
@@ -97,7 +98,7 @@ std::vector<std::size_t> execution_order(const Graph& graph, const std::vector<N
                 readers[at->second].push_back(i);
                 ++missing[i];
             } else if (graph[value].producer) {
-                return {};  // computed inside a pattern that does not output it
+                return {};
             }
     using Entry = std::pair<std::size_t, std::size_t>;
     std::priority_queue<Entry, std::vector<Entry>, std::greater<>> ready;

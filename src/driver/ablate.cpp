@@ -37,7 +37,8 @@ struct Rivals {
 
 struct Trials {
     report::Ablation ablation;
-    // With all patterns; with each family left out, and replaced; of rules only; of each family.
+    // In this order: the package with all patterns; for each family, those without it and with its
+    // rivals; the one of the rules' patterns only; for each family, the one with it alone.
     std::vector<Trial> packages;
     std::map<std::string, Rivals> rivals = {};  // by the family that they replace
 
@@ -124,6 +125,7 @@ void plan_trials(const Discovered& found, const Realizations& realizations, cons
         auto others =
             driver::plan(found, realizations, {{row.family, "left out"}}).patterns(found.discovery);
         Trial left_out{of_family(all, row.family, false), {&row.all_but}, {}};
+        // If the two differ, plan() puts rivals in the family's place.
         if (others == left_out.patterns)
             left_out.without = {{row.family, "the whole module is faster without it"}};
         trials.add(std::move(left_out));
@@ -142,8 +144,8 @@ void plan_trials(const Discovered& found, const Realizations& realizations, cons
         trials.add({of_family(all, row.family, true), {&row.alone}, {}});
 }
 
-// Whether `times` are shorter than `others` by more than the uncertainty of the medians. A pattern
-// that its own times speak for is dropped only for such a difference.
+// Whether `times` are shorter than `others` by more than the uncertainty of the medians. Nothing
+// less drops a pattern, since its kernel was faster than torch when it was timed by itself.
 bool beats(const Times& times, const Times& others) {
     return times.median_us + std::max(uncertainty(times), uncertainty(others)) < others.median_us;
 }
@@ -165,6 +167,7 @@ Dropped not_paying(const Trials& trials) {
         }
         dropped[row.family] = faster(without, "without it");
         if (row.instead.runs == 0) continue;
+        // Else plan() would put the rivals in the family's place.
         for (const auto& rival : trials.rivals.at(row.family).families)
             dropped.try_emplace(
                 rival, fmt::format("the whole module is faster without it and {}", row.family));
@@ -185,17 +188,17 @@ Dropped as_fast_with_fewer(const Trials& trials) {
 
 void apply(const Dropped& dropped, const Discovered& found, const Realizations& realizations,
            report::Ablation& ablation, Plan& plan) {
-    std::map<std::string, double> saves;
+    std::map<std::string, double> saved_us;  // by family: what it saves in the whole module
     for (auto& row : ablation.rows) {
-        saves[row.family] = row.all_but.median_us - ablation.all.median_us;
+        saved_us[row.family] = row.all_but.median_us - ablation.all.median_us;
         row.kept = false;
     }
-    // When a pattern is dropped, another one of the same product may take its place.
+    // Planned anew, since another pattern of the same product may take a dropped one's place.
     if (!dropped.empty()) plan = driver::plan(found, realizations, dropped);
     for (const auto* pattern : plan.patterns(found.discovery))
         for (auto& row : ablation.rows) row.kept |= row.family == pattern->family;
     for (std::size_t i = 0; i < plan.choices.size(); ++i)
-        if (const auto at = saves.find(found.discovery.patterns[i].family); at != saves.end())
+        if (const auto at = saved_us.find(found.discovery.patterns[i].family); at != saved_us.end())
             if (plan.choices[i].fused || dropped.contains(at->first))
                 plan.choices[i].saves_us = at->second;
 }
@@ -205,12 +208,13 @@ struct Confirmed {
     Times times;  // of the module without the dropped families
 };
 
-// Changes that help one by one may not help together: the plan with all of them, unless the best
-// single one, or the original module, is faster when measured in turns with it.
+// Changes that help one by one may not help together. If the best package so far is faster than the
+// package without any family of `dropped`, the changes of the best one are returned instead; if the
+// original module is faster still, everything is dropped.
 Result<Confirmed> confirmed(Dropped dropped, const Trials& trials, const Discovered& found,
                             const Realizations& realizations, const TrialBench& bench) {
     const auto together = driver::plan(found, realizations, dropped).patterns(found.discovery);
-    const Trial* best = nullptr;
+    const Trial* best = nullptr;  // never stays null: the package with all patterns has a `without`
     const Times* already_timed = together.empty() ? &trials.ablation.eager : nullptr;
     for (const Trial& trial : trials.packages) {
         if (trial.patterns == together) already_timed = &trial.measured;

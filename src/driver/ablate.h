@@ -1,5 +1,6 @@
-// Which fused patterns pay off in the whole module. Measured are: the original, all patterns, and
-// for each family the module with it alone, without it, and with overlapping patterns instead.
+// Which fused patterns pay off in the whole module. Times the original module, the module with all
+// patterns, and for each family of patterns the module with that family alone, without it, and with
+// overlapping patterns in its place.
 #pragma once
 
 #include "driver/compose.h"
@@ -10,9 +11,9 @@ namespace fact::driver {
 // Removes families from the plan, or replaces them by patterns that overlap them, if that makes the
 // module faster, or leaves it as fast with fewer patterns. If several changes help, all of them
 // together are measured against the best single one. Removes everything if the original module is
-// faster. Returns what was measured; does nothing without a GPU or if the source is not known.
-// `module` identifies what the module was built from, so that other runs can reuse the times; if it
-// is "", the times stay in the run folder.
+// faster. Returns what was measured; does nothing without a GPU, or if the run began with an
+// archive, so that the module's source is not known. `module` identifies what the module was built
+// from, so that other runs can reuse the times; if it is "", the times stay in the run folder.
 Result<report::Ablation> ablate_stage(const Environment& environment, const RunFolder& run,
                                       const Settings& settings, const Discovered& found,
                                       const Realizations& realizations, const std::string& module,

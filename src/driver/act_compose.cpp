@@ -1,4 +1,5 @@
 // Actions on the whole module: compose or measure a set of patterns, report the budget, stop.
+// Declared in driver/action_requests.h.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -56,7 +57,8 @@ Result<Json> measure(LoadedRun& loaded, const Json& request) {
     const auto settings = loaded.run.settings();
     if (!settings) return settings.error();
     if (settings->source.empty())
-        return Error{"the run began with an archive: there is no module to compare with", "", true};
+        return Error{"the run began with an archive: there is no module to compare with",
+                     "make a run from the module with `fact optimize FILE`", true};
     const auto realizations = read_realizations(loaded.run, loaded.found.discovery);
     if (!realizations) return realizations.error();
     const auto set = ids->empty() ? Result<Plan>(plan(loaded.found, *realizations))
@@ -65,7 +67,7 @@ Result<Json> measure(LoadedRun& loaded, const Json& request) {
     const auto patterns = set->patterns(loaded.found.discovery);
     if (patterns.empty()) return Error{"no pattern has a kernel", "run `fact realize` first", true};
     const TrialBench bench(loaded.environment, loaded.run, *settings, loaded.found, *realizations,
-                           "");
+                           /*module=*/"");
     const auto times = bench.times("measured", {patterns});
     if (!times) return times.error();
     Json named = Json::array();
@@ -80,27 +82,27 @@ Result<Json> measure(LoadedRun& loaded, const Json& request) {
 Result<Json> budget(LoadedRun& loaded, const Json&) {
     const auto realizations = read_realizations(loaded.run, loaded.found.discovery);
     if (!realizations) return realizations.error();
-    double unfused = 0, now = 0;
+    double unfused_us = 0, now_us = 0, bound_us = 0;
     std::set<std::string> covered;
     const auto set = plan(loaded.found, *realizations);
-    double bound = 0;
     for (const auto* pattern : set.patterns(loaded.found.discovery)) {
-        now += expected_us(*pattern, *realizations);
-        bound += pattern->cost.bound_us;
+        now_us += expected_us(*pattern, *realizations);
+        bound_us += pattern->cost.bound_us;
         covered.insert(pattern->nodes.begin(), pattern->nodes.end());
     }
-    for (const auto& bounds : loaded.bounds) {
-        unfused += bounds.unfused_us;
-        if (!covered.contains(loaded.found.graph[bounds.node].name)) now += bounds.unfused_us;
+    for (const auto& bound : loaded.bounds) {
+        unfused_us += bound.unfused_us;
+        if (!covered.contains(loaded.found.graph[bound.node].name)) now_us += bound.unfused_us;
     }
     const auto least =
         sol::ideal_bound(loaded.bounds, sol::least_bytes(loaded.found.graph, loaded.bounds),
                          loaded.options.tf32, *loaded.options.ceilings);
-    Json reply{{"unfused_us", unfused},
-               {"now_us", now},
-               {"least_us", least.calibrated_us},
-               {"patterns_bound_us", bound},
-               {"can_still_save", now > 0 ? std::max(0.0, 1 - least.calibrated_us / now) : 0.0}};
+    Json reply{
+        {"unfused_us", unfused_us},
+        {"now_us", now_us},
+        {"least_us", least.calibrated_us},
+        {"patterns_bound_us", bound_us},
+        {"can_still_save", now_us > 0 ? std::max(0.0, 1 - least.calibrated_us / now_us) : 0.0}};
     const auto file = loaded.run.path() / "agent" / "transcript.jsonl";
     if (const auto asked = agent::read_transcript(file)) {
         int in = 0, out = 0;

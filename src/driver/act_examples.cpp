@@ -1,4 +1,5 @@
-// The action that finds examples for a kernel that is to be written.
+// The action that finds examples for a kernel that is to be written. Declared in
+// driver/action_requests.h.
 #include "agent/node_set.h"
 #include "driver/action_requests.h"
 #include "driver/examples.h"

@@ -1,4 +1,5 @@
-// Actions that only read: the graph, its patterns, the module's source.
+// Actions that only read: the graph, its patterns, the module's source. Declared in
+// driver/action_requests.h.
 #include <fmt/format.h>
 
 #include <algorithm>

@@ -1,4 +1,5 @@
-// The action that binds a set of operators, and the proposals that it stores.
+// The action that stores a set of operators as a proposal and describes its tensors; and how a
+// proposal is found again. Declared in driver/action_requests.h.
 #include <fmt/format.h>
 
 #include "agent/proposal.h"
@@ -38,7 +39,9 @@ Json tensors_json(const graph::Graph& graph, const std::vector<agent::Tensor>& t
 Result<agent::NodeSet> find_proposal(const LoadedRun& loaded, const std::string& id) {
     const auto file = loaded.run.path() / "agent" / "proposals" / (id + ".json");
     const auto text = is_plain_name(id) ? read_file(file) : Result<std::string>(Error{"", ""});
-    if (!text) return Error{fmt::format("there is no proposal '{}'", id), "`propose` first", true};
+    if (!text)
+        return Error{fmt::format("there is no proposal '{}'", id), "`propose` its operators first",
+                     true};
     const auto json = try_parse_json(*text);
     if (!json || !json->is_object())
         return Error{file.string() + " is damaged", "propose the same operators again", true};

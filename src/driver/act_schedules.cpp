@@ -1,4 +1,5 @@
-// The action that lists the schedules of a pattern's products, or tries one.
+// The action that lists the schedules of a pattern's products, or tries one. Declared in
+// driver/action_requests.h.
 #include <fmt/format.h>
 
 #include <algorithm>

@@ -1,4 +1,5 @@
-// Actions that write, withdraw and learn kernels for sets of operators.
+// Actions that write, withdraw and learn kernels for sets of operators; declared in
+// driver/action_requests.h.
 #include <fmt/format.h>
 
 #include <optional>
@@ -26,7 +27,8 @@ struct Target {
     std::optional<agent::Interface> interface = {};
 };
 
-// A proposal, or a pattern whose text is to be changed: its tensors keep the names they have there.
+// The request names a proposal, or a pattern whose text is to be replaced. The tensors of a pattern
+// keep the names that they have in its text.
 Result<Target> target_of(const LoadedRun& loaded, const Json& request) {
     const auto& graph = loaded.found.graph;
     const auto id = text_field(request, "proposal", false);
@@ -100,7 +102,7 @@ Json stages_json(const agent::MeasuredKernel& kernel) {
 std::string gamed(const tune::Realization& realization) {
     using enum verify::Finding;
     for (const auto& candidate : realization.candidates)
-        for (const auto trick : {faster_than_light, remembers, idle_when_timed})
+        for (const auto trick : {faster_than_light, remembers_inputs, idle_when_timed})
             if (candidate.finding == trick)
                 return fmt::format("{}: {}, which is taken for an attempt to game the checks",
                                    candidate.name, verify::name(trick));
@@ -141,10 +143,10 @@ void add_outcome(const agent::Authored& authored, const tune::Realization& reali
 // Whether the kernel of the earlier text was timed and is at least as fast as the new one.
 bool earlier_is_faster(const LoadedRun& loaded, const match::Pattern& before,
                        const tune::Realization& now) {
-    const auto known = read_realizations(loaded.run, loaded.found.discovery);
-    if (!known || !known->contains(before.family)) return false;
-    const auto& then = known->at(before.family);
-    return then.realized && then.measured && then.single.median_us <= now.single.median_us;
+    const auto realizations = read_realizations(loaded.run, loaded.found.discovery);
+    if (!realizations || !realizations->contains(before.family)) return false;
+    const auto& earlier = realizations->at(before.family);
+    return earlier.realized && earlier.measured && earlier.single.median_us <= now.single.median_us;
 }
 
 Result<> write_call(const LoadedRun& loaded, const match::Pattern& pattern) {
@@ -184,6 +186,7 @@ Result<Json> prove(LoadedRun& loaded, const Target& target, const std::string& t
     const auto& realization = done->at(pattern.family);
     add_outcome(*authored, realization, reply);
     const auto* before = find_pattern(loaded.found.discovery, id);
+    // If the families are equal, the same text was written again: there is nothing to compare.
     const bool slower = realization.realized && before && before->family != pattern.family &&
                         earlier_is_faster(loaded, *before, realization);
     if (slower) reply["note"] = "an earlier text for these operators is faster, and is kept";
@@ -201,7 +204,8 @@ Result<Json> write(LoadedRun& loaded, const Json& request) {
     const auto text = text_field(request, "text", true);
     if (!text) return text.error();
     if (dsl::cuda_source(*text))
-        return Error{"the text has to be in the kernel language", "", true};
+        return Error{"the text has to be in the kernel language, and this one is CUDA",
+                     "only `fact optimize --agent-writes cuda` lets a model write CUDA", true};
     const auto target = target_of(loaded, request);
     if (!target) return target.error();
     return prove(loaded, *target, *text);
@@ -245,10 +249,11 @@ Result<Json> learn_rule(LoadedRun& loaded, const Json& request) {
                      true};
     const auto settings = loaded.run.settings();
     if (!settings) return settings.error();
-    const auto known = read_realizations(loaded.run, loaded.found.discovery);
-    const bool was_realized = known && known->contains(pattern->family);
-    const auto rule = rule_from(loaded.found, *settings, *pattern,
-                                was_realized ? known->at(pattern->family) : tune::Realization{});
+    const auto realizations = read_realizations(loaded.run, loaded.found.discovery);
+    const bool has_result = realizations && realizations->contains(pattern->family);
+    const auto rule =
+        rule_from(loaded.found, *settings, *pattern,
+                  has_result ? realizations->at(pattern->family) : tune::Realization{});
     if (!rule) return rule.error();
     if (auto kept = learn(loaded.environment.registry, *rule); !kept) return kept.error();
     return Json{{"rule", rule->name}, {"evidence", rule->evidence}};

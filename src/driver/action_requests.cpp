@@ -44,9 +44,9 @@ Result<std::vector<std::string>> names_field(const Json& request, const char* na
     return names;
 }
 
-std::string shortened(std::string text) {
-    if (text.size() > kLongestWhy) text = text.substr(0, kLongestWhy) + " ...";
-    return text;
+std::string shortened(std::string message) {
+    if (message.size() > kLongestWhy) message = message.substr(0, kLongestWhy) + " ...";
+    return message;
 }
 
 Json cost_json(const match::Cost& cost) {

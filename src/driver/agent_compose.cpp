@@ -17,7 +17,7 @@ namespace fact::driver {
 
 namespace {
 
-constexpr int kMaxSets = 3;
+constexpr int kMaxSets = 3;  // of patterns, in the model's answer
 
 std::string set_text(const std::vector<const match::Pattern*>& patterns) {
     std::vector<std::string> ids;
@@ -48,14 +48,14 @@ std::vector<Plan> plans_of(const std::string& answer, const Discovered& found,
         agent.compositions.push_back(sets.error().message);
         return plans;
     }
-    std::set<std::string> seen{set_text(chosen.patterns(found.discovery))};
+    std::set<std::string> considered{set_text(chosen.patterns(found.discovery))};
     for (const auto& ids : *sets) {
         if (plans.size() == kMaxSets) break;
         auto plan = plan_of(found, realizations, ids);
         if (!plan)
             agent.compositions.push_back(
                 fmt::format("{}: {}", fmt::join(ids, ", "), plan.error().message));
-        else if (seen.insert(set_text(plan->patterns(found.discovery))).second)
+        else if (considered.insert(set_text(plan->patterns(found.discovery))).second)
             plans.push_back(std::move(*plan));
     }
     return plans;
@@ -112,7 +112,7 @@ Result<> compose_with_agent(const Environment& environment, const RunFolder& run
     if (plans.empty()) return Ok{};
     std::vector<std::vector<const match::Pattern*>> sets{plan.patterns(found.discovery)};
     for (const auto& one : plans) sets.push_back(one.patterns(found.discovery));
-    const TrialBench bench(environment, run, settings, found, realizations, "");
+    const TrialBench bench(environment, run, settings, found, realizations, /*module=*/"");
     const auto times = bench.times("compositions", sets);
     if (interrupted()) return Error{"interrupted", ""};
     if (!times) {

@@ -1,4 +1,5 @@
-// The last of a model's work: it names other sets of patterns for the package, which are measured.
+// The last question to a model: which other sets of patterns may make a faster package. The sets
+// that it names are measured.
 #pragma once
 
 #include "driver/agent_stage.h"
@@ -15,7 +16,8 @@ Result<> compose_with_agent(const Environment& environment, const RunFolder& run
                             const Realizations& realizations, report::Ablation& ablation,
                             const AgentRequest& request, report::Agent& agent, Plan& plan);
 
-// The question; "" if the plan leaves nothing out.
+// The question, which asks for at most `most` sets; "" if the plan leaves out no pattern whose
+// kernel is faster than torch.
 Result<std::string> compose_question(const Environment& environment, const Discovered& found,
                                      const Realizations& realizations,
                                      const report::Ablation& ablation, const Plan& plan, int most);

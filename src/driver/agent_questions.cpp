@@ -23,7 +23,7 @@ std::filesystem::path prompt_file(const LoadedRun& loaded, const char* name) {
 // In bytes, of examples and rule cards together: about as much as the examples of language.md.
 constexpr std::size_t kMaxAdvice = 3'000;
 
-// A missing index is no reason not to ask.
+// Without an index of examples, the question is asked without examples.
 std::string examples_for(const LoadedRun& loaded, const TargetSet& wanted) {
     const auto found = find_related(index::graph_features(loaded.found.graph, wanted.set.nodes),
                                     {loaded.options.arch});
@@ -40,6 +40,7 @@ std::string aim(const TargetSet& wanted) {
 // The set's operators, one line each.
 std::vector<std::string> operator_lines(const LoadedRun& loaded, const TargetSet& wanted) {
     const auto bounds = wanted.tell_bounds ? loaded.bounds : std::vector<sol::NodeBound>{};
+    // Every operator has its line, so that operators and lines have the same indices.
     const auto looked =
         agent::look(loaded.found.graph, bounds, {.count = 1'000'000, .fold = false}).lines;
     std::vector<std::string> lines;
@@ -54,7 +55,7 @@ Result<std::string> cuda_question(const LoadedRun& loaded, const TargetSet& want
         prompt_file(loaded, "write_cuda.md"),
         {{"operators", agent::bounded(operator_lines(loaded, wanted), 12'000)},
          {"tensors", agent::bounded(tensors, 12'000)},
-         {"scratch", std::to_string(tensors.size())},
+         {"scratch", std::to_string(tensors.size())},  // its index: scratch memory comes last
          {"bound", aim(wanted)}});
 }
 

@@ -16,7 +16,7 @@ struct TargetSet {
     agent::NodeSet set;
     match::Cost cost;
     double now_us = 0;        // the time of its operators with the kernels found by rules
-    bool tell_bounds = true;  // whether the model is told these times
+    bool tell_bounds = true;  // whether the model is told now_us and the bounds
     bool cuda = false;        // whether the model writes CUDA
 };
 

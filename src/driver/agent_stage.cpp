@@ -23,7 +23,7 @@ namespace {
 
 constexpr std::size_t kMaxProposals = 8;  // sets of operators
 constexpr int kMaxAttempts = 3;           // questions about one set
-constexpr int kMaxUnanswered = 2;         // in a row, about one set
+constexpr int kMaxUnanswered = 2;         // questions in a row without an answer, about one set
 // A kernel that takes longer than so many times its bound is slow: parts of its set may do better.
 constexpr double kFarFromBound = 1.5;
 constexpr double kMinShare = 0.01;  // of the module's time: less is not worth a question
@@ -41,7 +41,7 @@ class Loop {
           interview_(interview),
           report_(report),
           realizations_(std::move(realizations)) {
-        for (const auto& one : loaded_.bounds) total_us_ += one.unfused_us;
+        for (const auto& bound : loaded_.bounds) total_us_ += bound.unfused_us;
     }
 
     Result<> run() {
@@ -128,9 +128,9 @@ class Loop {
             covered.insert(pattern.nodes.begin(), pattern.nodes.end());
             us += expected_us(pattern, realizations_);
         }
-        for (const auto& one : loaded_.bounds) {
-            const auto& name = loaded_.found.graph[one.node].name;
-            if (inside.contains(name) && !covered.contains(name)) us += one.unfused_us;
+        for (const auto& bound : loaded_.bounds) {
+            const auto& name = loaded_.found.graph[bound.node].name;
+            if (inside.contains(name) && !covered.contains(name)) us += bound.unfused_us;
         }
         return us;
     }
@@ -140,20 +140,21 @@ class Loop {
         auto prompt = find_question(loaded_, static_cast<int>(kMaxProposals), request_.bounds);
         if (!prompt) return prompt.error();
         std::vector<agent::ProposedSet> named;
-        std::string why;
+        std::string why_none;
+        // If an answer cannot be read, the question is asked once more.
         for (int attempt = 0; attempt < 2; ++attempt) {
             if (interview_.out_of_budget(*prompt)) break;
             const auto answer = ask({"find", "", attempt, *prompt});
             if (!answer) return answer.error();
             auto read = agent::read_proposals(*answer);
-            why = read              ? "the model's answer names no set of operators"
-                  : answer->empty() ? interview_.last_failure()
-                                    : read.error().message;
+            why_none = read              ? "the model's answer names no set of operators"
+                       : answer->empty() ? interview_.last_failure()
+                                         : read.error().message;
             if (!read) continue;
             named = std::move(*read);
             break;
         }
-        if (named.empty() && report_.stopped.empty()) report_.stopped = why;
+        if (named.empty() && report_.stopped.empty()) report_.stopped = why_none;
         report_.named = static_cast<int>(named.size());
         std::vector<TargetSet> targets;
         for (std::size_t i = 0; i < named.size(); ++i)
@@ -170,6 +171,7 @@ class Loop {
     void refuse(const agent::ProposedSet& named, std::string why) {
         ++report_.refused;
         report::AgentRow row;
+        // The set may have no proposal, and so no id: its operators stand for one.
         row.id = fmt::format("{}", fmt::join(named.nodes, " ")).substr(0, 60);
         row.operators = static_cast<int>(named.nodes.size());
         row.where = "the graph";
@@ -191,9 +193,10 @@ class Loop {
         target.cost = agent::cost_of(loaded_.found.graph, target.set, loaded_.options);
         target.now_us = now_us(target.set);
         if (target.now_us < agent::kNearBound * target.cost.bound_us)
-            return refuse(named,
-                          fmt::format("within 10 % of its bound already ({:.1f} of {:.1f} us)",
-                                      target.now_us, target.cost.bound_us));
+            return refuse(
+                named,
+                fmt::format("it is within 10 % of its bound already ({:.1f} us, bound {:.1f} us)",
+                            target.now_us, target.cost.bound_us));
         targets.push_back(std::move(target));
     }
 
@@ -203,13 +206,14 @@ class Loop {
         return tokens;
     }
 
-    // Whether the text has no mistakes and, if it got that far, one of its kernels compiled.
+    // Whether the text has no mistakes and, if candidates were made, one of them compiled.
     static bool compiled(const Json& reply) {
         const auto built = [](const Json& candidate) {
             return candidate["outcome"] != "failed_to_build" &&
                    candidate["outcome"] != "unsupported";
         };
         const auto candidates = reply.value("candidates", Json::array());
+        // Only a text without mistakes is checked against torch.
         if (candidates.empty()) return !reply.value("text_checks", Json::array()).empty();
         return std::ranges::any_of(candidates, built);
     }
@@ -229,6 +233,7 @@ class Loop {
         if (!prompt) return prompt.error();
         Json names = Json::array();
         for (const auto id : target.set.nodes) names.push_back(loaded_.found.graph[id].name);
+        // `write` looks the proposal up by its id.
         if (auto kept = propose(loaded_, {{"nodes", names}}); !kept) return kept.error();
         double best_us = 0;
         int unanswered = 0;
@@ -268,6 +273,7 @@ class Loop {
                 const double us = reply.value("time_us", 0.0);
                 row.texts.back().accepted = true;
                 row.texts.back().time_us = us;
+                // A text may compute the same with less work than its operators.
                 row.bound_us = std::min(row.bound_us, reply["cost"].value("bound_us", 0.0));
                 const bool better = best_us == 0 || us < kClearlyFaster * best_us;
                 best_us = better ? us : best_us;
@@ -311,7 +317,7 @@ Result<report::Agent> agent_stage(const RunFolder& run, const AgentRequest& requ
     auto loaded = load_run(run);
     if (!loaded) return loaded.error();
     loaded->realizing = realizing;
-    loaded->realizing.also.clear();
+    loaded->realizing.also.clear();  // the user's CUDA files are not candidates for other texts
     report::Agent report;
     report.provider = without_arguments(request.provider);
     report.price = request.price;

@@ -20,7 +20,7 @@ struct AgentRequest {
     int calls = 24;
     int tokens = 200'000;  // in and out
     double seconds = 1800;
-    std::optional<report::AgentPrice> price;
+    std::optional<report::AgentPrice> price;  // with it, the report says what the model cost
     bool cuda = false;   // the model writes CUDA instead of the kernel language
     bool bounds = true;  // the model is told the bounds
     bool alone = false;  // no rules are used, neither built-in nor learned ones

@@ -45,7 +45,7 @@ Result<Benched> parse(const std::string& text) {
     });
 }
 
-// The result of an earlier run.
+// Parses the result of an earlier run.
 Result<Benched> parse_earlier(const std::string& text) {
     auto out = parse(text);
     if (!out) return out;
@@ -64,8 +64,8 @@ Result<Benched> bench(const Environment& environment, const BenchRequest& reques
     if (request.allow_tf32) arguments.push_back("--allow-tf32");
     if (request.training) arguments.push_back("--training");
     if (!request.peers.empty()) arguments.insert(arguments.end(), {"--peers", request.peers});
-    // On a GPU that cannot run the kernels torch would be compared with itself; on a CPU their
-    // texts are interpreted.
+    // On the CPU the kernels' texts are interpreted; on a GPU that cannot run the kernels, torch
+    // would be compared with itself.
     if (!environment.gpu) arguments.insert(arguments.end(), {"--device", "cpu"});
     if (request.verbose) arguments.push_back("--verbose");
     const auto turn = tune::gpu_turn(environment.gpu ? "cuda" : "cpu");

@@ -18,7 +18,7 @@ struct BenchRequest {
     bool allow_tf32 = false;
     bool training = false;
     bool verbose = false;    // show exceptions of the module with their traceback
-    std::string peers = {};  // "": torch.compile; "all": also its max-autotune
+    std::string peers = {};  // "" or "default": torch.compile; "all": also its max-autotune
 };
 
 struct Benched {
@@ -26,16 +26,16 @@ struct Benched {
     std::string note;            // how the results compare numerically
     std::optional<bool> agrees;  // whether they are close enough; nullopt: not compared
     std::string json;            // the benchmark's own output
-    std::string date;
-    bool earlier = false;  // measured by an earlier run, not by this one
+    std::string date;            // of the measurement
+    bool earlier = false;        // measured by an earlier run, not by this one
 };
 
 Result<Benched> bench(const Environment& environment, const BenchRequest& request);
 
-// What the result depends on.
+// What the result depends on: equal strings, equal results.
 struct BenchInputs {
-    std::string package;   // within this run: the package's bytes
-    std::string anywhere;  // in any run of the same module; "": the result is not shared
+    std::string package;   // compared within this run
+    std::string anywhere;  // compared with other runs of the module; "": the result is not shared
 };
 // Benchmarks into bench.json of the run folder, unless this run or another one has the result for
 // the same inputs.

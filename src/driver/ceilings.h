@@ -1,5 +1,5 @@
-// The GPU that bounds are computed for, and whether its ceilings were measured on this machine or
-// come from the table.
+// The GPU that bounds are computed for, and whether its ceilings (the rates that it can reach) were
+// measured on this machine or come from the table of GPUs.
 #pragma once
 
 #include <filesystem>

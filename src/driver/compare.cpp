@@ -55,7 +55,7 @@ ReportJson agent_of(const ReportJson& report) {
     return report.value("agent", ReportJson());
 }
 
-// Zeros if it was not measured.
+// The times in the field `name`; zeros if nothing was measured.
 Times times_of(const ReportJson& json, const char* name) {
     const auto at = json.find(name);
     if (at == json.end() || !at->is_object()) return {};
@@ -127,15 +127,15 @@ std::vector<report::ComparedModule> whole_modules(const ReportJson& a, const Rep
         const auto at = std::ranges::find(out, name, &report::ComparedModule::name);
         return at != out.end() ? *at : out.emplace_back(report::ComparedModule{name});
     };
-    for (const auto& one : a.value("whole", ReportJson::array())) {
-        auto& row = row_of(text_of(one, "name"));
-        row.a_single = times_of(one, "single");
-        row.a_sustained = times_of(one, "sustained");
+    for (const auto& module : a.value("whole", ReportJson::array())) {
+        auto& row = row_of(text_of(module, "name"));
+        row.a_single = times_of(module, "single");
+        row.a_sustained = times_of(module, "sustained");
     }
-    for (const auto& one : b.value("whole", ReportJson::array())) {
-        auto& row = row_of(text_of(one, "name"));
-        row.b_single = times_of(one, "single");
-        row.b_sustained = times_of(one, "sustained");
+    for (const auto& module : b.value("whole", ReportJson::array())) {
+        auto& row = row_of(text_of(module, "name"));
+        row.b_single = times_of(module, "single");
+        row.b_sustained = times_of(module, "sustained");
     }
     std::erase_if(out, [](const report::ComparedModule& row) {
         return !row.a_single.runs && !row.b_single.runs && !row.a_sustained.runs &&
@@ -202,6 +202,7 @@ std::vector<report::ComparedPattern> patterns(const ReadRun& a, const ReadRun& b
         if (match != in_b.end()) in_b.erase(match);
     }
     for (const auto& only_in_b : in_b) add(nullptr, &only_in_b);
+    // First the patterns that are fused in both runs, then those only in a, then those only in b.
     std::ranges::stable_sort(out, {}, [](const report::ComparedPattern& row) {
         return row.a_fused && row.b_fused ? 0 : row.a_fused ? 1 : 2;
     });
@@ -271,7 +272,7 @@ Result<report::Comparison> compare_runs(const fs::path& a, const fs::path& b) {
     if (!left) return left.error();
     if (!right) return right.error();
     auto both = decoding<report::Comparison>(
-        fmt::format("a report of {} and {} is damaged", a.string(), b.string()),
+        fmt::format("the report of {} or that of {} is damaged", a.string(), b.string()),
         "run the same `fact optimize` again", [&] { return compared(*left, *right); });
     if (!both) return blame_input(both.error());
     return both;

@@ -20,8 +20,8 @@ namespace fs = std::filesystem;
 
 namespace {
 
-// A pattern with its times. Sustained times count as much as single ones, since that is how a
-// service runs the kernel. As they are few and noisy, only their ratio to torch's is used.
+// A pattern with its times. Sustained times count as much as single ones, since a service calls the
+// kernel again and again. They are few and noisy, so only their ratio to torch's is used.
 compose::Candidate candidate(const match::Pattern& pattern, const Realizations& realizations) {
     compose::Candidate out;
     out.pattern = &pattern;
@@ -120,10 +120,10 @@ Result<std::string> package_contents(const compose::Package& package) {
 }
 
 std::string package_inputs(std::string contents, const RunFolder& run) {
-    std::error_code error;
-    contents += std::to_string(fs::file_size(run.archive(), error)) + "\n";
+    std::error_code ignored;
+    contents += std::to_string(fs::file_size(run.archive(), ignored)) + "\n";
     contents +=
-        std::to_string(fs::last_write_time(run.archive(), error).time_since_epoch().count());
+        std::to_string(fs::last_write_time(run.archive(), ignored).time_since_epoch().count());
     return contents;
 }
 

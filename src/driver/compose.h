@@ -21,8 +21,8 @@ struct Plan {
     std::vector<const match::Pattern*> patterns(const match::Discovery& discovery) const;
 };
 
-// The plan that follows from the times of the single kernels. `dropped`: families to leave out, and
-// why.
+// The plan that follows from the times of each kernel by itself. `dropped`: families to leave out,
+// and why.
 Plan plan(const Discovered& found, const Realizations& realizations,
           const std::map<std::string, std::string>& dropped = {});
 
@@ -38,9 +38,10 @@ Result<compose::Package> assemble(const RunFolder& run, const Settings& settings
                                   const Discovered& found, const Realizations& realizations,
                                   const std::vector<const match::Pattern*>& patterns);
 
-// Everything but the weights that the package's bytes depend on.
+// Everything that the package's bytes depend on, except the weights.
 Result<std::string> package_contents(const compose::Package& package);
-// Those contents and the weights of the run's archive, which is identified by its size and time.
+// Those contents and the weights of the run's archive, which is identified by its size and time
+// of change.
 std::string package_inputs(std::string contents, const RunFolder& run);
 
 // Writes the plan's package next to its destination, unless the destination has one from the same

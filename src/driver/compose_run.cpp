@@ -29,17 +29,17 @@ Result<> check_apart(const std::vector<const match::Pattern*>& patterns) {
 Result<Plan> plan_of(const Discovered& found, const Realizations& realizations,
                      const std::vector<std::string>& ids) {
     const auto& patterns = found.discovery.patterns;
-    Plan plan{std::vector<compose::Choice>(patterns.size(), {false, "not in the set"})};
+    Plan plan{std::vector<compose::Choice>(patterns.size(), {false, "it is not in the given set"})};
     for (const auto& id : ids) {
-        const auto* at = find_pattern(found.discovery, id);
-        if (!at) return no_such_pattern(found.discovery, id);
-        const auto known = realizations.find(at->family);
+        const auto* pattern = find_pattern(found.discovery, id);
+        if (!pattern) return no_such_pattern(found.discovery, id);
+        const auto known = realizations.find(pattern->family);
         if (known == realizations.end() || !known->second.realized)
             return Error{fmt::format("{} has no kernel: {}", id,
                                      known == realizations.end() ? "it was not realized yet"
                                                                  : known->second.why),
                          "leave it out, or run `fact realize` first", true};
-        plan.choices[static_cast<std::size_t>(at - patterns.data())] = {true, ""};
+        plan.choices[static_cast<std::size_t>(pattern - patterns.data())] = {true, ""};
     }
     if (auto apart = check_apart(plan.patterns(found.discovery)); !apart) return apart.error();
     return plan;
@@ -62,8 +62,8 @@ Result<Plan> compose_run(const RunFolder& run, const std::filesystem::path& outp
                               : plan_of(*found, *realizations, ids);
     if (!chosen) return chosen.error();
     if (ids.empty())
-        if (auto done =
-                ablate_stage(*environment, run, *settings, *found, *realizations, "", *chosen);
+        if (auto done = ablate_stage(*environment, run, *settings, *found, *realizations,
+                                     /*module=*/"", *chosen);
             !done)
             return done.error();
     auto done = compose_stage(run, *settings, *found, *realizations, *chosen, output);

@@ -40,7 +40,7 @@ void remove_stale_calls(const RunFolder& run, const match::Discovery& discovery)
     for (const auto& path : stale) fs::remove(path, ignored);
 }
 
-// A failure leaves this pattern to torch and does not affect the others.
+// compose::make_call with exceptions as Errors: a defect costs this pattern only, not the run.
 Result<graph::FusedCall> make_call(const graph::Graph& graph, const match::Pattern& pattern) {
     try {
         return compose::make_call(graph, pattern);
@@ -150,7 +150,7 @@ Error no_such_pattern(const match::Discovery& discovery, const std::string& id) 
     return {fmt::format("the run has no pattern '{}'", id),
             !near.empty() ? fmt::format("did you mean '{}'?", near)
             : ids.empty()
-                ? "it has none at all"
+                ? "the run has no patterns at all"
                 : fmt::format("the first of its {} is '{}'; `fact act RUN patterns` names "
                               "them",
                               ids.size(), ids.front()),

@@ -24,7 +24,7 @@ struct Discovered {
 // Finds patterns by the built-in rules.
 Result<Discovered> discover(const std::filesystem::path& archive, const match::Options& options);
 // Finds patterns by the built-in rules (if `rules`) and the learned ones, adds those accepted in
-// this run folder before, and writes discovery.json and calls/<id>.json.
+// this run folder before, and writes discovery.json and each pattern's call (calls/<id>.json).
 Result<Discovered> discover_stage(const RunFolder& run, const match::Options& options,
                                   const std::vector<StoredRule>& learned = {}, bool rules = true);
 

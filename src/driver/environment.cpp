@@ -62,7 +62,7 @@ registry::Folders registry_folders() {
     const auto given = variable("FACT_REGISTRY");
     folders.own = fs::absolute(given.empty() ? find_store() / "registry" : fs::path(given))
                       .lexically_normal();
-    // The path "x/" has an empty file name, so it would not equal the grandparent of its records.
+    // Without a slash at its end: it is compared with the grandparent folder of a record file.
     if (!folders.own.has_filename()) folders.own = folders.own.parent_path();
     const auto root = own_folder();
     if (!root) return folders;
@@ -115,7 +115,8 @@ Command python_module(const Environment& environment, const std::string& module,
     command.argv.insert(command.argv.end(), arguments.begin(), arguments.end());
     auto path = (environment.root / "python").string();
     if (auto given = variable("PYTHONPATH"); !given.empty()) path += ":" + given;
-    // The current folder is searched too, but after Python's and FACT's own.
+    // With PYTHONSAFEPATH, files of the current folder cannot take the place of Python's or FACT's
+    // own modules; fact.trace adds that folder later, to import the user's module.
     command.environment = {
         {"PYTHONPATH", path}, {"PYTHONSAFEPATH", "1"}, {"FACT_ROOT", environment.root.string()}};
     if (auto library = built_file("FACT_OPS", "libfact_ops.so"); !library.empty())
@@ -124,7 +125,7 @@ Command python_module(const Environment& environment, const std::string& module,
 }
 
 std::optional<Error> bad_input_of(const Exit& exit) {
-    constexpr int kBadInput = 2;
+    constexpr int kBadInput = 2;  // the exit code of FACT's Python modules for bad input
     constexpr std::string_view kMessage = "\nerror: ";
     auto text = "\n" + exit.err;
     text.erase(text.find_last_not_of(" \n") + 1);

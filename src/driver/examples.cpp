@@ -52,7 +52,7 @@ Result<index::Features> features_of_text(std::string_view name, std::string_view
                      "`fact kernel check` shows the same; docs/language.md describes the language",
                      true};
     if (program->kernels.empty() && program->pipelines.empty())
-        return Error{fmt::format("{}: there is no kernel in it", name), "", true};
+        return Error{fmt::format("{}: the text has no kernel", name), "", true};
     return index::text_features(*program, extents);
 }
 
@@ -83,9 +83,9 @@ Json to_json(const index::Example& example) {
 Json to_json(const RelatedExamples& related) {
     Json examples = Json::array(), cards = Json::array();
     for (const auto& [example, distance] : related.examples) {
-        auto one = to_json(example);
-        one["distance"] = distance;
-        examples.push_back(std::move(one));
+        auto entry = to_json(example);
+        entry["distance"] = distance;
+        examples.push_back(std::move(entry));
     }
     for (const auto& card : related.cards)
         cards.push_back(

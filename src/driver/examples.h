@@ -47,7 +47,7 @@ nlohmann::json to_json(const index::Example& example);
 nlohmann::json to_json(const RelatedExamples& related);
 
 // As part of a prompt, in at most `max_bytes`: an entry that does not fit is left out, as are
-// examples after the first that have little in common with what is asked.
+// examples after the first that have little in common with the wanted kernel.
 std::string in_prompt(const RelatedExamples& related, std::size_t max_bytes);
 
 // Writes the examples of every architecture from the registry's records.

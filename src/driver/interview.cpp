@@ -21,8 +21,8 @@ std::pair<std::string, std::string> halves(const std::string& provider) {
 }
 
 Result<std::unique_ptr<agent::Provider>> make_provider(const Environment& environment,
-                                                       const std::string& spelled) {
-    const auto [kind, name] = halves(spelled);
+                                                       const std::string& provider) {
+    const auto [kind, name] = halves(provider);
     if (kind == "replay") return agent::replay_provider(name);
     if (kind == "command") {
         Command shell;

@@ -15,7 +15,7 @@ namespace fact::driver {
 
 class Interview {
   public:
-    // `counted` must outlive the interview.
+    // `counted` is the report in which questions are counted; it must outlive the interview.
     static Result<Interview> begin(const Environment& environment, const RunFolder& run,
                                    const AgentRequest& request, report::Agent& counted);
 
@@ -26,8 +26,9 @@ class Interview {
     // The answer, "" if there is none; an Error only for a failing disk or an interruption.
     Result<std::string> ask(agent::Question question);
 
+    // Why the last question without an answer had none.
     const std::string& last_failure() const { return last_failure_; }
-    // What the questions about a set of operators have used.
+    // What the questions about a set of operators have used; `about` is the id of its proposal.
     const report::AgentUse& used_for(const std::string& about) { return by_set_[about]; }
 
   private:

@@ -133,8 +133,8 @@ void remove_reports(const RunFolder& run) {
 }
 
 // Called when the composed module's results are wrong. Rejects the kernels whose texts a model
-// wrote, in this run or for a learned rule, and keeps those of the built-in rules: without a GPU,
-// texts were checked at small extents only. The texts of this run are no longer accepted in it, and
+// wrote, in this run or for a learned rule: without a GPU, such texts were checked at small extents
+// only. Kernels of the built-in rules stay. The texts written in this run are withdrawn, and
 // no later command of the run uses the kernels. Returns false if the plan has no kernel of a model.
 Result<bool> reject_authored(const RunFolder& run, const Discovered& found, const Plan& chosen,
                              Realizations& realizations, report::Agent& agent) {
@@ -188,7 +188,8 @@ Result<report::Report> optimize(const OptimizeRequest& request) {
     places.emplace(std::move(*taken));
     tidy.take();
     remove_reports(run);
-    // run.json is written before anything else: it marks the folder as a run.
+    // run.json is written before anything else: it marks the folder as a run. That of an earlier
+    // run is only replaced once this module has been traced.
     if (std::error_code ignored; !fs::exists(run.path() / "run.json", ignored))
         if (auto done = run.remember(settings, asked(request)); !done) return done.error();
     const auto environment = find_environment(settings.arch);
@@ -255,6 +256,7 @@ Result<report::Report> optimize(const OptimizeRequest& request) {
     const auto compose_and_compare = [&]() -> Result<> {
         watch.enter("choose");
         chosen = plan(*found, *realizations);
+        // Other runs of the same module may reuse the times; "": these times are not shared.
         const auto module = request.registry && !request.retune
                                 ? module_identity(*environment, tracing_of(settings), run)
                                 : std::string();

@@ -21,9 +21,9 @@ struct OptimizeRequest {
     tune::Effort effort;
     int jobs = 0;                             // compilers at a time; 0: one per core
     std::vector<std::filesystem::path> also;  // the user's CUDA files, tried as candidates too
-    bool bench = true;                        // time the whole module
-    bool registry = true;  // whether results of other runs are read and results written for them
-    bool shipped_rules = true;  // whether rules that come with FACT are looked for
+    bool bench = true;                        // time the whole module and compare its results
+    bool registry = true;  // whether results of other runs are used, and those of this run stored
+    bool shipped_rules = true;  // whether the learned rules that come with FACT are used
     bool retune = false;        // search again even if the result is known already
     AgentRequest agent;         // a language model in addition to the rules
     bool verbose = false;       // show exceptions of the module with their traceback

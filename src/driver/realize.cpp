@@ -168,6 +168,7 @@ Result<Realizations> realize_stage(const Environment& environment, const RunFold
         auto realization = tune::realize(*family.pattern, options);
         if (!realization) return realization.error();
         realization->folder = run.result(family.name).parent_path();
+        // A result that was in this run folder before has its line in the journal already.
         if (!realization->resumed || realization->remembered)
             if (auto noted = append_journal(run, "realize", journal_entry(*realization)); !noted)
                 return noted.error();

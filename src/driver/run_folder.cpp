@@ -73,8 +73,8 @@ Result<> RunFolder::check_ours() const {
 Result<FileLock> RunFolder::lock() const {
     std::error_code ignored;
     if (!fs::is_directory(folder_, ignored))
-        return Error{folder_.string() + " is not a run folder: it is not a folder",
-                     "`fact runs list` lists the runs of this folder", true};
+        return Error{folder_.string() + " is not a run folder: there is no such folder",
+                     "`fact runs list` lists the runs of the current folder", true};
     return FileLock::take(folder_ / ".lock", folder_.string());
 }
 

@@ -25,13 +25,13 @@ bool is_run(const fs::path& folder) {
 // For runs without a state.json: the state that follows from which files there are.
 RunState state_of_files(const RunFolder& run) {
     RunState state;
-    std::error_code failed;
+    std::error_code ignored;
     const std::pair<fs::path, const char*> files[] = {{run.path() / "report.json", "report"},
                                                       {run.package() / "manifest.json", "compose"},
                                                       {run.discovery(), "discover"},
                                                       {run.archive(), "trace"}};
     for (const auto& [file, stage] : files) {
-        if (!fs::exists(file, failed)) continue;
+        if (!fs::exists(file, ignored)) continue;
         state.stage = stage;
         state.state = state.stage == "report" ? "finished" : "interrupted";
         break;
@@ -84,7 +84,7 @@ Result<RunSummary> summarize_run(const fs::path& folder) {
     const RunFolder run(folder);
     if (!is_run(folder))
         return Error{folder.string() + " is not a run folder: it has no run.json",
-                     "`fact runs list` lists the runs of this folder", true};
+                     "`fact runs list` lists the runs of the current folder", true};
     RunSummary out;
     out.folder = folder;
     const auto settings = run.settings();
@@ -112,6 +112,7 @@ std::vector<RunSummary> list_runs(const fs::path& folder) {
             if (!run) {
                 RunSummary damaged;
                 damaged.folder = entry.path();
+                // progress() makes "damaged in run.json" of these two.
                 damaged.state.stage = "run.json";
                 damaged.state.state = "damaged";
                 runs.push_back(std::move(damaged));
@@ -137,7 +138,8 @@ Result<fs::path> find_run(const std::string& name) {
     if (found.size() == 1) return found.front();
     if (found.empty())
         return Error{fmt::format("there is no run {} in {}", name, runs_folder().string()),
-                     "`fact runs list` names them; a path to a run folder will do too", true};
+                     "`fact runs list` lists the runs; you can also give the path of a run folder",
+                     true};
     std::sort(found.begin(), found.end());
     std::string names;
     for (const auto& path : found) names += " " + path.filename().string();

@@ -17,6 +17,7 @@ report::Errors worst(const std::vector<verify::Check>& checks) {
     double ratio = -1;
     for (const auto& check : checks) {
         ++out.checks;
+        // Torch's error may be 0.
         const double r = check.kernel.largest / std::max(check.eager.largest, 1e-12);
         if (r <= ratio) continue;
         ratio = r;
@@ -56,7 +57,7 @@ report::PatternRow row(const match::Pattern& pattern, const compose::Choice& cho
     return out;
 }
 
-// "failed to build"
+// "failed to build" for failed_to_build.
 std::string outcome_name(verify::Outcome outcome) {
     std::string name{verify::name(outcome)};
     std::replace(name.begin(), name.end(), '_', ' ');

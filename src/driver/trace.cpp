@@ -46,10 +46,10 @@ Result<> move_file(const fs::path& from, const fs::path& to) {
     return Ok{};
 }
 
-// Size, and the time of the last change in nanoseconds; nullopt unless it is a regular file.
 struct FileStatus {
-    std::int64_t size = 0, mtime_ns = 0;
+    std::int64_t size = 0, mtime_ns = 0;  // bytes; the time of the last change
 };
+// nullopt unless `file` is a regular file.
 std::optional<FileStatus> status_of(const fs::path& file) {
     struct stat status{};
     if (::stat(file.c_str(), &status) != 0 || !S_ISREG(status.st_mode)) return std::nullopt;
@@ -130,7 +130,8 @@ Result<> check_source(const std::string& source) {
                      "package.module:factory",
                      true};
     if (fs::is_directory(source, ignored) || fs::path(source).extension() != ".py")
-        return Error{source + ": not a Python file (*.py)", {}, true};
+        return Error{source + ": not a Python file (*.py)",
+                     "give FILE.py or package.module:factory", true};
     return Ok{};
 }
 

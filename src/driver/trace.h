@@ -19,7 +19,7 @@ struct TraceRequest {
 Result<> check_source(const std::string& source);
 
 // Exports to `archive`, completely or not at all; writes to `sources` ("": nowhere) the files and
-// variables that the module was built from.
+// environment variables that the module was built from.
 Result<> trace(const Environment& environment, const TraceRequest& request,
                const std::filesystem::path& archive, const std::filesystem::path& sources);
 

@@ -22,14 +22,15 @@ Times times_from(const nlohmann::json& json) {
             get_int<int>(json, "runs")};
 }
 
-// Reads the output of fact.ablate.
+// Reads the output of fact.ablate; `packages` is how many were timed.
 Result<TrialTimes> read_times(const std::string& text, std::size_t packages, std::string how) {
     return decoding<TrialTimes>("the times of the trial packages cannot be read", "", [&] {
         const auto json = parse_json(text);
         TrialTimes times{times_from(field(json, "eager")), {}, std::move(how), false};
         const auto& trials = to_array(field(json, "times"));
         if (trials.size() < packages)
-            throw SchemaError(fmt::format("times: {} of {}", trials.size(), packages));
+            throw SchemaError(fmt::format("fact.ablate timed {} packages instead of {}",
+                                          trials.size(), packages));
         for (std::size_t i = 0; i < packages; ++i) times.trials.push_back(times_from(trials[i]));
         return times;
     });
@@ -78,7 +79,7 @@ Result<TrialTimes> TrialBench::times(
     std::string text, how = "known from an earlier run";
     bool earlier = true;
     if (!module_.empty()) text = find_memo(environment_, "ablation", anywhere).value_or("");
-    if (!read_times(text, trials.size(), "")) {  // unknown, or damaged
+    if (!read_times(text, trials.size(), "")) {  // there is no memo, or it is damaged
         how = "measured in the whole module";
         earlier = false;
         auto fresh = measured(packages);

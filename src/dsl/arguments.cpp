@@ -1,4 +1,5 @@
-// Matches the arguments of a call with the function's parameters.
+// Matches the arguments of a call with the function's parameters: functions of Evaluator
+// (dsl/evaluator.h).
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -38,6 +39,7 @@ std::optional<std::vector<Evaluator::Argument>> Evaluator::bind(const Signature&
     std::size_t next = 0, most = 0, least = 0;
     for (const Parameter& parameter : signature.parameters) {
         most += takes_position(parameter);
+        // A parameter with a name may be passed by name instead.
         least += takes_position(parameter) && parameter.required && parameter.name.empty();
     }
     const std::size_t count = call.arguments.size();
@@ -99,13 +101,14 @@ bool Evaluator::bind_named(const Signature& signature, const ast::Call& call,
                      !cure.empty()   ? std::string(cure)
                      : !near.empty() ? fmt::format("Did you mean '{}'?", near)
                      : names.empty() ? "Remove it."
-                                     : fmt::format("It has {}.", fmt::join(names, ", ")));
+                                     : fmt::format("Use one of {}.", fmt::join(names, ", ")));
             continue;
         }
         const std::size_t i = static_cast<std::size_t>(found - signature.parameters.begin());
         if (is_set[i]) {
             complain(code::repeated_argument, named.name.span,
-                     fmt::format("The argument '{}' is given twice.", name), "Remove one.");
+                     fmt::format("The argument '{}' is given twice.", name),
+                     "Remove one of the two.");
             continue;
         }
         is_set[i] = true;

@@ -91,12 +91,12 @@ struct Expr {
     Span span;
 };
 
-// The nodes of a statement are exprs[first .. value], operands before users, so that reading them
-// needs no recursion.
+// The nodes of a statement are exprs[first_expr .. value], operands before users, so that reading
+// them needs no recursion.
 struct Statement {
     std::vector<Word> targets;  // several for a kernel with several outputs
     bool stored = false;        // `stored h = ...`
-    std::size_t first = 0;
+    std::size_t first_expr = 0;
     std::optional<ExprId> value;  // nullopt if the expression could not be parsed
 };
 

@@ -1,4 +1,5 @@
-// Calls of functions: those of the tables, the few with special arguments, and composites.
+// Calls of functions, in Evaluator (dsl/evaluator.h): functions of the tables in ir/functions.h,
+// the few with special arguments, and composites.
 #include <fmt/format.h>
 
 #include <cmath>
@@ -147,6 +148,7 @@ Value Evaluator::matmul(const ast::Call& call, Span span) {
 Value Evaluator::attention(const ast::Call& call, Span span) {
     const auto bound = bind(attention_signature(), call, span);
     if (!bound) return {};
+    // The numbers below are positions in attention_signature().
     ir::Attention node;
     node.q = std::get<ir::ExprId>((*bound)[0]);
     node.k = std::get<ir::ExprId>((*bound)[1]);
@@ -162,7 +164,7 @@ Value Evaluator::attention(const ast::Call& call, Span span) {
     if (const auto* bias = std::get_if<ir::ExprId>(&(*bound)[4])) node.bias = *bias;
     if (const auto* word = std::get_if<ast::Word>(&(*bound)[5])) {
         if (word->text != "zero" && word->text != "nan") {
-            unknown_word("unseen", *word, "Use `nan`, as softmax gives, or `zero`.");
+            unknown_word("`unseen` value", *word, "Use `nan`, as softmax gives, or `zero`.");
             return {};
         }
         node.empty_rows_are_zero = word->text == "zero";

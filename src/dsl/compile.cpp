@@ -1,3 +1,4 @@
+// compile() and Program, which dsl/dsl.h declares.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -85,12 +86,14 @@ std::optional<Program> compile(std::string_view text, Diagnostics& diagnostics) 
     const bool only_interface = cuda_source(text).has_value();
     if (program)
         for (ir::Kernel& kernel : program->kernels) kernel.only_interface = only_interface;
+    // In the order of the text; that there are too many errors is said last.
     auto items = found.items();
     std::stable_sort(items.begin(), items.end(), [](const Diagnostic& a, const Diagnostic& b) {
         const bool a_last = a.code == code::too_many, b_last = b.code == code::too_many;
         return a_last != b_last ? b_last : a.span.begin < b.span.begin;
     });
-    // If there are errors, warnings may only be consequences of them.
+    // If there are errors, warnings may only be consequences of them; if the kernel is written in
+    // CUDA, they are about statements that are ignored.
     for (Diagnostic& item : items)
         if ((program && !only_interface) || item.severity == Severity::error)
             diagnostics.add(std::move(item));

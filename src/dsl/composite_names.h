@@ -12,7 +12,7 @@ namespace fact::dsl {
 class CompositeNames : public Names {
   public:
     Value value(const ast::Word& name) override;
-    // `over` is the only name for dimensions there.
+    // Inside a composite function, `over` is the only name for dimensions.
     std::optional<std::vector<ir::DimId>> dims(const ast::Dim&) override { return over_; }
 
     void set(std::string_view name, Value value) { values_[name] = value; }

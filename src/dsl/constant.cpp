@@ -1,4 +1,5 @@
-// Arguments that are computed when the text is checked: `scale: rsqrt(extent(64))`.
+// Arguments that are computed when the text is checked: `scale: rsqrt(extent(64))`. The functions
+// are declared in dsl/evaluator.h.
 #include <cmath>
 
 #include "dsl/evaluator.h"

@@ -1,4 +1,5 @@
-// The constraints in a kernel's header: `where N = 3*H*D, K % 8 == 0`.
+// The constraints in a kernel's header: `where N = 3*H*D, K % 8 == 0`. Functions of Scope
+// (dsl/scope.h).
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -8,7 +9,7 @@
 
 namespace fact::dsl {
 
-// Before the tensors are declared, so that N and 3*H*D are one dimension in them.
+// Called before the tensors are declared, so that N and 3*H*D are one dimension in them.
 void Scope::declare_factored_dims(const std::vector<ast::Constraint>& constraints) {
     for (const ast::Constraint& constraint : constraints)
         if (constraint.factored) define_factored_dim(constraint);
@@ -30,7 +31,8 @@ void Scope::define_factored_dim(const ast::Constraint& constraint) {
     ir::Dim& dim = kernel_.dims[ir::index(*left)];
     if (!dim.factors.empty())
         return fail(code::defined_twice, name.span,
-                    fmt::format("Dimension {} is defined twice.", dim.name), "Remove one.");
+                    fmt::format("Dimension {} is defined twice.", dim.name),
+                    "Remove one of the two definitions.");
     const auto flat = kernel_.factors(*parts);
     if (std::find(flat.begin(), flat.end(), *left) != flat.end())
         return fail(code::constraint, constraint.span,

@@ -4,6 +4,7 @@ namespace fact::dsl {
 
 namespace {
 
+// By this line stored texts are recognized, so it must not change.
 constexpr std::string_view kFirstLine =
     "# written in CUDA; what the kernel below computes is void\n";
 constexpr std::string_view kPrefix = "#|";

@@ -101,7 +101,8 @@ std::optional<DimId> DimMap::operator()(DimId dim, Span span) {
     return std::nullopt;
 }
 
-// An alias in the callee becomes an alias in the caller.
+// An alias in the callee becomes an alias in the caller, under the same name or, if another
+// dimension has that name, with "_" appended.
 std::optional<DimId> DimMap::alias(std::string name, const std::vector<DimId>& of, Span span) {
     const auto factors = builder_.kernel().factors(of);
     for (;; name += '_') {

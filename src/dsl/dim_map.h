@@ -26,7 +26,8 @@ class DimMap {
   private:
     bool match_name(ir::DimId dim, ir::DimId actual, Span span);
     bool match_factored(const ir::Dim& dim, ir::DimId actual, Span span);
-    // The caller's factors that an already mapped or constant factor of the callee is equal to.
+    // The caller's factors that an already mapped or constant factor of the callee is equal to;
+    // nullopt for other factors.
     std::optional<std::vector<ir::DimId>> known_part(ir::DimId factor,
                                                      const std::vector<ir::DimId>& actual) const;
     std::optional<ir::DimId> alias(std::string name, const std::vector<ir::DimId>& of, Span span);

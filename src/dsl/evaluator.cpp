@@ -10,7 +10,8 @@ std::vector<Value> Evaluator::evaluate(const ast::Body& body, const ast::Stateme
     body_ = &body;
     values_.resize(body.exprs.size());
     const std::size_t last = static_cast<std::size_t>(*statement.value);
-    for (std::size_t i = statement.first; i < last; ++i) values_[i] = expression(body.exprs[i]);
+    for (std::size_t i = statement.first_expr; i < last; ++i)
+        values_[i] = expression(body.exprs[i]);
 
     const ast::Expr& root = body.exprs[last];
     const auto* call = std::get_if<ast::Call>(&root.node);

@@ -53,9 +53,10 @@ class ExpressionParser {
     struct Deeper {
         explicit Deeper(ExpressionParser& parser) : parser(parser) {
             if (++parser.depth_ > kMaxDepth)
-                parser.tokens_.fail(code::too_deep, parser.tokens_.peek().span,
-                                    "The expression is nested too deeply.",
-                                    "Give an inner part a name on a line of its own.");
+                parser.tokens_.fail(
+                    code::too_deep, parser.tokens_.peek().span,
+                    fmt::format("The expression is nested more than {} deep.", kMaxDepth),
+                    "Give an inner part a name on a line of its own.");
         }
         ~Deeper() { --parser.depth_; }
         ExpressionParser& parser;
@@ -74,7 +75,9 @@ class ExpressionParser {
         return static_cast<ast::ExprId>(exprs_.size() - 1);
     }
 
-    Span since(const Token& first) const { return {first.span.begin, tokens_.previous_span().end}; }
+    Span span_from(const Token& first) const {
+        return {first.span.begin, tokens_.previous_span().end};
+    }
 
     bool line_ended() const { return tokens_.peek().starts_line && brackets_ == 0; }
 
@@ -84,14 +87,14 @@ class ExpressionParser {
         if (first.is("not") && least <= precedence::logical_not) {
             tokens_.take();
             const ast::ExprId x = binary(precedence::logical_not);
-            return add(ast::Unary{ir::UnaryOp::logical_not, x}, since(first));
+            return add(ast::Unary{ir::UnaryOp::logical_not, x}, span_from(first));
         }
         if (!first.is("-")) return postfix();
         tokens_.take();
         if (!line_ended() && is_number(tokens_.peek())) return number(first, true);
         const Deeper deeper(*this);
         const ast::ExprId x = prefix(precedence::negation);
-        return add(ast::Unary{ir::UnaryOp::neg, x}, since(first));
+        return add(ast::Unary{ir::UnaryOp::neg, x}, span_from(first));
     }
 
     ast::ExprId postfix() {
@@ -101,7 +104,7 @@ class ExpressionParser {
             tokens_.take();
             const ast::Word view = tokens_.expect_name("'T', 'permute', 'expand', 'view' or 'as'");
             if (view.text == "T")
-                x = add(ast::Transpose{x}, since(first));
+                x = add(ast::Transpose{x}, span_from(first));
             else if (view.text == "permute" || view.text == "expand" || view.text == "view" ||
                      view.text == "as")
                 x = reshaped(x, view.text, first);
@@ -134,10 +137,10 @@ class ExpressionParser {
         do dims.push_back(parse_dim(tokens_));
         while (tokens_.accept(","));
         tokens_.expect_close(")", open);
-        if (how == "as") return add(ast::Rename{x, std::move(dims)}, since(first));
-        if (how == "view") return add(ast::View{x, std::move(dims)}, since(first));
-        if (how == "expand") return add(ast::Expand{x, std::move(dims)}, since(first));
-        return add(ast::Permute{x, std::move(dims)}, since(first));
+        if (how == "as") return add(ast::Rename{x, std::move(dims)}, span_from(first));
+        if (how == "view") return add(ast::View{x, std::move(dims)}, span_from(first));
+        if (how == "expand") return add(ast::Expand{x, std::move(dims)}, span_from(first));
+        return add(ast::Permute{x, std::move(dims)}, span_from(first));
     }
 
     static bool is_number(const Token& token) {
@@ -157,7 +160,7 @@ class ExpressionParser {
             const Bracket bracket(*this);
             const ast::ExprId x = binary(precedence::lowest);
             tokens_.expect_close(")", first);
-            exprs_[index(x)].span = since(first);
+            exprs_[index(x)].span = span_from(first);
             return x;
         }
         if (first.kind != TokenKind::name || is_operator_word(first.text))
@@ -186,7 +189,7 @@ class ExpressionParser {
                          fmt::format("{} does not fit into i32.", token.text.substr(0, 40)),
                          "Add `.0` to make it floating.");
         if (integer && value == 0) value = 0;  // no negative zero among the integers
-        return add(ast::Number{value, integer}, since(first));
+        return add(ast::Number{value, integer}, span_from(first));
     }
 
     ast::ExprId call(const Token& function) {
@@ -195,8 +198,9 @@ class ExpressionParser {
         if (function.text == "index" || function.text == "extent") {
             ast::Dim dim = parse_dim(tokens_);
             tokens_.expect_close(")", open);
-            if (function.text == "index") return add(ast::Index{std::move(dim)}, since(function));
-            return add(ast::Extent{std::move(dim)}, since(function));
+            if (function.text == "index")
+                return add(ast::Index{std::move(dim)}, span_from(function));
+            return add(ast::Extent{std::move(dim)}, span_from(function));
         }
         ast::Call call{{function.text, function.span}, {}, {}};
         if (!tokens_.accept(")")) {
@@ -210,7 +214,7 @@ class ExpressionParser {
             } while (tokens_.accept(","));
             tokens_.expect_close(")", open);
         }
-        return add(std::move(call), since(function));
+        return add(std::move(call), span_from(function));
     }
 
     // Reports `dim=1`, as Python writes it.
@@ -237,7 +241,7 @@ class ExpressionParser {
             argument.value = tokens_.expect_name("a value");
         else
             argument.value = binary(precedence::lowest);
-        argument.span = since(first);
+        argument.span = span_from(first);
         return argument;
     }
 

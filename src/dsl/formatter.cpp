@@ -1,3 +1,4 @@
+// format(), which dsl/dsl.h declares.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -48,7 +49,7 @@ class LineSplitter {
             if (token.starts_line || ends_block || (at_brace_ && token.kind != TokenKind::comment))
                 begin_line(i);
             at_brace_ = false;
-            follow_dims(i);
+            track_brackets(i);
             const bool in_header = braces_ == 0;  // there `*` only multiplies dimensions
             lines_.back().pieces.push_back({token, token.is("*") && (in_dims() || in_header)});
             if (is_definition_word(token) && braces_ == 0 && lines_.back().pieces.size() == 1)
@@ -62,7 +63,7 @@ class LineSplitter {
   private:
     struct Bracket {
         bool dims = false;  // it lists dimensions
-        bool over = false;  // behind `over:`
+        bool over = false;  // the argument `over:` is being read
     };
 
     bool in_dims() const {
@@ -70,7 +71,7 @@ class LineSplitter {
     }
 
     // Keeps track of the brackets that are open at the token.
-    void follow_dims(std::size_t i) {
+    void track_brackets(std::size_t i) {
         const Token& token = tokens_[i];
         if (opens(token)) {
             const bool call = i >= 1 && token.is("(");
@@ -164,7 +165,8 @@ std::size_t target_width(const Line& line) {
 
 std::string line_text(const Line& line, std::size_t width) {
     std::string out(line.indent, ' ');
-    bool unary = false, named = false;  // named: the entry of a schedule has its name
+    bool unary = false;  // the token before is a sign
+    bool named = false;  // the current entry of a schedule has its name, but not yet its value
     int depth = 0;
     for (std::size_t i = 0; i < line.pieces.size(); ++i) {
         const Token& token = line.pieces[i].token;

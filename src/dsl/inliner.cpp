@@ -32,6 +32,7 @@ class Inliner {
                 builder_.cast(output.tensor.type.dtype, copies_[index(output.value)], span_);
             if (!value) return {};
             ir::Expr& expr = builder_.kernel().exprs[index(*value)];
+            // An output that is just an argument is left as it is.
             if (index(*value) >= first_) {
                 expr.name.clear();  // it gets the name that the caller gives it
                 expr.stored = true;
@@ -83,13 +84,13 @@ class Inliner {
             const auto dim = dims_(rule.dim, span_);
             if (!dim) return false;
             std::int64_t constant = 1;
-            bool known = true;
+            bool all_constant = true;
             for (const DimId factor : caller.factors({*dim})) {
-                known &= caller[factor].extent.has_value();
+                all_constant &= caller[factor].extent.has_value();
                 constant *= caller[factor].extent.value_or(1);
             }
-            if (constant % rule.of == 0) continue;
-            if (known) {
+            if (constant % rule.of == 0) continue;  // true whatever the other factors are
+            if (all_constant) {
                 fail(code::call_dims, span_,
                      fmt::format("'{}' needs {} to be a multiple of {}, but here it is {}.",
                                  callee_.name, callee_[rule.dim].name, rule.of, constant),
@@ -122,9 +123,9 @@ class Inliner {
             copied.stored = expr.stored;
             copied.span = expr.span;  // in the callee
             // A product always needs a name, by which schedules find it.
-            const bool product = std::holds_alternative<ir::Product>(expr.node) ||
-                                 std::holds_alternative<ir::Attention>(expr.node);
-            if (product || !expr.name.empty())
+            const bool is_product = std::holds_alternative<ir::Product>(expr.node) ||
+                                    std::holds_alternative<ir::Attention>(expr.node);
+            if (is_product || !expr.name.empty())
                 copied.name = builder_.unique_name(
                     fmt::format("{}_{}", prefix_, expr.name.empty() ? "acc" : expr.name));
             copies_.push_back(*value);

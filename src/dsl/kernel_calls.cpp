@@ -1,4 +1,4 @@
-// Calls of kernels in pipelines.
+// Calls of kernels in pipelines: functions of Evaluator (dsl/evaluator.h).
 #include <fmt/format.h>
 
 #include "dsl/evaluator.h"
@@ -30,7 +30,7 @@ std::vector<Value> Evaluator::call_kernel(const ast::Call& call, Span span,
         return fail(code::pipeline_call, call.function.span,
                     fmt::format("'{}' is a pipeline, which cannot be called.", name),
                     "Call its kernels.");
-    if (!found->second) return {};
+    if (!found->second) return {};  // the kernel has errors, which were reported
     const ir::Kernel& callee = *found->second;
     Signature signature{name, {}};
     for (const ir::Tensor& param : callee.params) signature.parameters.push_back({param.name});

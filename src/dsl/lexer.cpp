@@ -106,6 +106,7 @@ class Lexer {
                             fmt::format("'{}' is not a number.", text_.substr(at_, end - at_)),
                             "Write numbers as 1, 0.5 or 1e-3, shapes as 128x64, and start names "
                             "with a letter.");
+            // Unlike a shape, an integer is allowed in expressions too: no second error follows.
             if (kind == TokenKind::shape) kind = TokenKind::integer;
         }
         push(kind, end);
@@ -117,7 +118,7 @@ class Lexer {
         for (const auto pair : kDouble)
             if (text_.substr(at_, 2) == pair) return push(TokenKind::symbol, at_ + 2);
         if (kSingle.find(peek()) != std::string_view::npos) return push(TokenKind::symbol, at_ + 1);
-        // One error per run of bad bytes: a pasted sentence is one mistake.
+        // One error for bad bytes in a row: a letter of another script is several bytes.
         const std::size_t begin = at_;
         while (at_ < text_.size() && !is_name_part(peek()) && !std::isspace(byte()) &&
                kSingle.find(peek()) == std::string_view::npos && peek() != '#')

@@ -17,7 +17,7 @@ class NameTable {
 
   private:
     std::unordered_set<std::string> taken_;
-    std::unordered_map<std::string, int> next_;  // number to try for a stem
+    std::unordered_map<std::string, int> next_;  // by stem: the next number to try
 };
 
 }  // namespace fact::dsl

@@ -70,7 +70,8 @@ Value NodeBuilder::add(ir::Node node, Span span, const ir::Type& wanted) {
     return kernel_.add({std::move(node), std::move(type), {}, span});
 }
 
-// If operands do not broadcast, removes a dimension of extent 1 that others may lack.
+// If operands do not broadcast, removes the dimension of extent 1, which is the one called "1",
+// from those that have it.
 void NodeBuilder::drop_ones(ir::Node& node, Span span) {
     if (!std::holds_alternative<ir::Binary>(node) && !std::holds_alternative<ir::Select>(node))
         return;
@@ -97,7 +98,7 @@ void NodeBuilder::drop_ones(ir::Node& node, Span span) {
         const DType dtype = kernel_[x].type.dtype;
         // The largest of one element is that element.
         if (const Value only = add(ir::Reduce{ir::ReduceOp::max, x, {dim}}, span)) x = *only;
-        if (dtype == DType::boolean)
+        if (dtype == DType::boolean)  // of which the reduction made a number
             if (const Value truth = cast(dtype, x, span)) x = *truth;
     });
 }

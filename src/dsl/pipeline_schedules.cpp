@@ -19,10 +19,10 @@ using Blocks = std::vector<ScheduleBlock>;
 
 class Inheritance {
   public:
-    Inheritance(const ir::Kernel& pipeline, const Blocks& written) : pipeline_(pipeline) {
+    Inheritance(const ir::Kernel& pipeline, const Blocks& blocks) : pipeline_(pipeline) {
         for (const ir::Expr& expr : pipeline.exprs)
             if (is_scheduled(expr)) products_.insert(expr.name);
-        for (const ScheduleBlock& block : written)
+        for (const ScheduleBlock& block : blocks)
             if (block.kernel == pipeline.name) own_.emplace(block.product, block.arch);
     }
 
@@ -56,23 +56,23 @@ class Inheritance {
 
     const ir::Kernel& pipeline_;
     std::set<std::string> products_;
-    std::set<std::pair<std::string, std::string>> own_;  // product and arch
+    std::set<std::pair<std::string, std::string>> own_;  // products and archs of its own blocks
 };
 
 }  // namespace
 
 void inherit_schedules(const ast::File& file, Program& program, Reporter& reporter) {
-    const Blocks written = program.schedules;
+    const Blocks blocks_of_text = program.schedules;  // without inherited ones
     std::map<std::string, std::vector<const ScheduleBlock*>, std::less<>> by_kernel;
     std::size_t choices = 0;
-    for (const ScheduleBlock& block : written) {
+    for (const ScheduleBlock& block : blocks_of_text) {
         by_kernel[block.kernel].push_back(&block);
         choices += block.choices.size();
     }
     for (const ast::Kernel& source : file.kernels) {
-        if (!source.pipeline || written.empty()) continue;
+        if (!source.pipeline || blocks_of_text.empty()) continue;
         const ir::Kernel& pipeline = *program.find(source.name.text);
-        const Inheritance inheritance(pipeline, written);
+        const Inheritance inheritance(pipeline, blocks_of_text);
         for (const ast::Statement& statement : source.body.statements) {
             const auto& root = source.body.exprs[static_cast<std::size_t>(*statement.value)];
             const auto* call = std::get_if<ast::Call>(&root.node);

@@ -1,3 +1,4 @@
+// to_text(const ir::Kernel&), which dsl/dsl.h declares.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -17,7 +18,7 @@ using ir::ExprId;
 using ir::index;
 
 constexpr std::size_t kMaxColumns = 100;
-constexpr std::size_t kMaxExpression = 72;  // longer ones are split into statements
+constexpr std::size_t kMaxExpression = 72;  // characters; longer ones are split into statements
 
 struct Rendered {  // an expression
     std::string text;
@@ -120,9 +121,10 @@ class Printer {
             texts_[i] = text_of(expr);
         }
         if (!names_[i].empty()) return;
-        const bool anchor = std::holds_alternative<ir::Product>(expr.node) ||
-                            std::holds_alternative<ir::Attention>(expr.node);
-        if (anchor)
+        // Schedules find products by name.
+        const bool is_product = std::holds_alternative<ir::Product>(expr.node) ||
+                                std::holds_alternative<ir::Attention>(expr.node);
+        if (is_product)
             names_[i] = table_.claim("acc", "acc");
         else if ((uses_[i] > 1 && !is_leaf(i)) || expr.stored)
             names_[i] = table_.numbered("t");
@@ -311,7 +313,7 @@ class Printer {
     NameTable table_;
     std::vector<Rendered> texts_;     // by expression
     std::vector<std::string> names_;  // "" for what is inlined
-    std::vector<int> uses_;
+    std::vector<int> uses_;           // by expression: how often outputs and operands refer to it
     std::vector<std::string> dim_names_, param_names_, output_names_;
 };
 

@@ -19,8 +19,9 @@ class Reporter {
     void warning(code::Code code, Span at, std::string message, std::string fix) {
         diagnostics_.warning(code, at, std::move(message), std::move(fix));
     }
-    int count() const { return count_; }
+    int count() const { return count_; }  // of all errors, including those not listed
     bool ok() const { return count_ == 0; }
+    // Whether no more errors are listed, so that checking may stop.
     bool full() const { return count_ >= kMaxErrors; }
 
   private:

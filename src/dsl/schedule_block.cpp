@@ -77,7 +77,7 @@ class ScheduleChecker {
                 bad_value(value.arguments[0].name, entry.name, "it without arguments");
                 continue;
             }
-            if (auto set = simple(name, value.word.text, form))
+            if (auto set = setter_of(name, value.word.text, form))
                 sets.push_back(std::move(set));
             else if (!form.empty())
                 bad_value(value.word, entry.name, form);
@@ -89,7 +89,7 @@ class ScheduleChecker {
 
     // The setter for a valid value; nullptr for another value. `form` becomes the form that a value
     // must have, or stays empty if there is no entry `name`.
-    static Setter simple(std::string_view name, std::string_view text, std::string_view& form) {
+    static Setter setter_of(std::string_view name, std::string_view text, std::string_view& form) {
         if (name == "tile") {
             form = "three numbers such as 128x256x64";
             const auto t = shape(text, 3);
@@ -198,9 +198,10 @@ std::optional<std::string> find_product(const ast::Schedule& source, const ir::K
         if (std::holds_alternative<ir::Attention>(expr.node)) attentions.push_back(expr.name);
     }
     const auto refuse_attention = [&](Span at, const std::string& name) {
-        reporter.error(code::attention_schedule, at,
-                       fmt::format("'{}' is an attention, which takes no schedule.", name),
-                       "Remove the block: an attention's tiles follow from its features.");
+        reporter.error(
+            code::attention_schedule, at,
+            fmt::format("'{}' is an attention, which takes no schedule.", name),
+            "Remove the block: FACT chooses an attention's tiles by the extents of its features.");
         return std::nullopt;
     };
     if (source.product) {
@@ -258,7 +259,7 @@ std::optional<ScheduleBlock> check_schedule(const ast::Schedule& source,
     if (!find_arch(block.arch))
         reporter.error(
             code::unknown_arch, source.arch.span,
-            fmt::format("There is no target '{}'.", block.arch),
+            fmt::format("There is no architecture '{}'.", block.arch),
             fmt::format("Use {}.", fmt::join(kArchs | std::views::transform(&Arch::name), " or ")));
     if (const ir::Kernel* kernel = program.find(block.kernel))
         block.product = find_product(source, *kernel, reporter).value_or("");

@@ -1,3 +1,4 @@
+// to_text(const ScheduleBlock&), which dsl/dsl.h declares.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -86,12 +87,13 @@ std::string to_text(const ScheduleBlock& block) {
     if (block.choices.empty()) return "";
     const std::string one_block = block_text(block, block.choices, spanned);
     // Choices that set different entries cannot share a block.
-    const auto same = [](const PartialSchedule& a, const PartialSchedule& b) {
+    const auto set_same_entries = [](const PartialSchedule& a, const PartialSchedule& b) {
         return schedule::open_entries(a) == schedule::open_entries(b);
     };
-    const bool alike = std::all_of(
-        block.choices.begin(), block.choices.end(),
-        [&](const PartialSchedule& choice) { return same(choice, block.choices.front()); });
+    const bool alike =
+        std::all_of(block.choices.begin(), block.choices.end(), [&](const PartialSchedule& choice) {
+            return set_same_entries(choice, block.choices.front());
+        });
     if (alike && spanned == block.choices) return one_block;
     // Choices that are not a cross product get one block each.
     std::string out;

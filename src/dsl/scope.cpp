@@ -70,7 +70,11 @@ void Scope::declare(const ast::Kernel& kernel) {
     for (const ast::Tensor& t : kernel.params) {
         const int before = reporter_.count();
         kernel_.params.push_back(tensor(t));
-        Symbol symbol{Kind::param, t.name.span, kernel_.params.size() - 1, true, false, false, {}};
+        Symbol symbol{.kind = Kind::param,
+                      .span = t.name.span,
+                      .position = kernel_.params.size() - 1,
+                      .assigned = true,
+                      .value = {}};
         symbol.broken = reporter_.count() != before;
         claim(t.name, symbol);
     }
@@ -78,8 +82,11 @@ void Scope::declare(const ast::Kernel& kernel) {
     for (const ast::Tensor& t : kernel.outputs) {
         const int before = reporter_.count();
         kernel_.outputs.push_back({tensor(t), {}});
-        Symbol symbol{Kind::output, t.name.span, kernel_.outputs.size() - 1, false, true,
-                      false,        {}};
+        Symbol symbol{.kind = Kind::output,
+                      .span = t.name.span,
+                      .position = kernel_.outputs.size() - 1,
+                      .used = true,
+                      .value = {}};
         symbol.broken = reporter_.count() != before;
         claim(t.name, symbol);
     }
@@ -250,7 +257,11 @@ void Scope::define(const ast::Word& word, Value value, Span at, bool one_of_seve
         found->second.assigned = true;
         found->second.value = value;
         check_output(found->second, at);
-    } else if (!claim(word, {Kind::value, word.span, 0, true, one_of_several, false, value})) {
+    } else if (!claim(word, {.kind = Kind::value,
+                             .span = word.span,
+                             .assigned = true,
+                             .used = one_of_several,
+                             .value = value})) {
         return;
     }
     if (value && kernel_[*value].name.empty())

@@ -33,8 +33,8 @@ class Scope : public Names {
     // span of the expression.
     void define(const ast::Statement& statement, const std::vector<Value>& values, Span at);
 
-    // Reports outputs without a value; and unused values if the kernel was `complete` and had no
-    // other error.
+    // Reports outputs without a value; and unused values if the kernel is `complete`, which means
+    // that every statement has a value, and had no other error.
     void finish(bool complete);
 
   private:

@@ -19,11 +19,10 @@ ast::Word parse_factor(TokenStream& tokens) {
 
 void parse_statement(TokenStream& tokens, ast::Body& body) {
     ast::Statement statement;
-    statement.first = body.exprs.size();
-    // Consumed in any case, so that parsing always makes progress.
+    statement.first_expr = body.exprs.size();
     const Token& first = tokens.peek();
     if (first.kind != TokenKind::name) {
-        tokens.take();
+        tokens.take();  // so that parsing makes progress after the error
         tokens.fail(
             code::unexpected, first.span,
             fmt::format("A statement starts with a name, not with '{}'.", first.text.substr(0, 40)),
@@ -53,9 +52,11 @@ ast::Dim parse_dim(TokenStream& tokens) {
     do dim.factors.push_back(parse_factor(tokens));
     while (tokens.accept("*"));
     if (tokens.peek().is("/") || tokens.peek().is("+") || tokens.peek().is("-"))
-        tokens.fail(code::unexpected, tokens.peek().span,
-                    "A dimension is a symbol, a number or a product of them.",
-                    "Name the smaller one, and write the larger as a product: `x: f32[M, G*16]`.");
+        tokens.fail(
+            code::unexpected, tokens.peek().span,
+            "A dimension is a symbol, a number or a product of them.",
+            "Name the smallest extent as a dimension, and write larger ones as products of it: "
+            "`x: f32[M, G*16]`.");
     dim.span = {dim.factors.front().span.begin, dim.factors.back().span.end};
     return dim;
 }

@@ -9,7 +9,7 @@ namespace fact::emit {
 
 namespace {
 constexpr int kIndent = 4;
-constexpr std::size_t kColumns = 100;
+constexpr std::size_t kMaxColumns = 100;
 }  // namespace
 
 void CodeWriter::line(std::string_view text, std::string_view origin) {
@@ -44,7 +44,7 @@ void CodeWriter::list(std::string_view head, const std::vector<std::string>& ite
         const std::string item =
             items[i] + (i + 1 < items.size() ? std::string(",") : std::string(tail));
         const bool at_start = i == 0 || current.back() == ' ';
-        if (!at_start && indent + current.size() + 1 + item.size() > kColumns) {
+        if (!at_start && indent + current.size() + 1 + item.size() > kMaxColumns) {
             line(current);
             current = continuation + item;
         } else {

@@ -9,7 +9,8 @@ namespace fact::emit {
 
 class CodeWriter {
   public:
-    // `origin`, the line of kernel text it comes from ("mlp.fact:3"), is appended as a comment.
+    // `origin`, the line of kernel text that this line comes from ("mlp.fact:3"), is appended as a
+    // comment.
     void line(std::string_view text = {}, std::string_view origin = {});
     // Writes "text {" now, and "}" plus `closing` when the returned guard is destroyed.
     class Block {
@@ -26,8 +27,8 @@ class CodeWriter {
     };
     [[nodiscard]] Block block(std::string_view text, std::string_view closing = {},
                               std::string_view origin = {});
-    // A parameter or argument list broken after commas so that lines stay under 100 columns:
-    // `head` opens the bracket, `tail` closes it.
+    // A parameter or argument list, broken after commas so that lines have at most 100 columns:
+    // `head` ends with the opening bracket, `tail` begins with the closing one.
     void list(std::string_view head, const std::vector<std::string>& items, std::string_view tail);
 
     const std::string& text() const { return text_; }

@@ -1,4 +1,4 @@
-// Which tensors the launcher accepts.
+// Which tensors the launcher accepts: why_refused() and title() of gpu/launch_plan.h.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -13,7 +13,8 @@ namespace fact::gpu {
 
 namespace {
 
-// These functions say why tensors or a launch are refused; "" if they are accepted.
+// These functions say why tensors or a launch are refused; "" if they are accepted. `all` are the
+// parameters, outputs and workspaces.
 
 std::string shape_refusal(const LaunchRecord& record, int number, const TensorArg& tensor) {
     const TensorSpec& spec = record.spec(number);
@@ -29,8 +30,9 @@ std::string shape_refusal(const LaunchRecord& record, int number, const TensorAr
     for (int i = 0; i < rank; ++i) {
         if (tensor.sizes[i] < 1) return fmt::format("{} is empty", name);
         if (tensor.sizes[i] > kMaxCount)
-            return fmt::format("{} has {} in dimension {}, more than kernels count to ({})", name,
-                               tensor.sizes[i], i, kMaxCount);
+            return fmt::format(
+                "{} has {} elements along dimension {}, more than kernels count to ({})", name,
+                tensor.sizes[i], i, kMaxCount);
     }
     if (rank > 0 && tensor.sizes.back() > 1 && tensor.strides.back() != 1)
         return fmt::format("{} is not contiguous in its last dimension (stride {})", name,
@@ -38,7 +40,7 @@ std::string shape_refusal(const LaunchRecord& record, int number, const TensorAr
     return "";
 }
 
-// The rules of cuTensorMapEncodeTiled for a tensor's strides and address.
+// What cuTensorMapEncodeTiled requires of a tensor's strides and address.
 std::string map_refusal(std::string_view name, const TensorMapParam& param,
                         const TensorArg& tensor) {
     const std::int64_t bytes = info(tensor.dtype).bytes;
@@ -48,8 +50,9 @@ std::string map_refusal(std::string_view name, const TensorMapParam& param,
         const int dim = param.dims[i];
         if (dim == kNoDim) continue;
         if (tensor.sizes[dim] > kMaxCount)  // of a workspace; TMA's coordinates have 32 bits
-            return fmt::format("{} has {} in dimension {}, more than kernels count to ({})", name,
-                               tensor.sizes[dim], dim, kMaxCount);
+            return fmt::format(
+                "{} has {} elements along dimension {}, more than kernels count to ({})", name,
+                tensor.sizes[dim], dim, kMaxCount);
         if (i == 0 || tensor.sizes[dim] == 1) continue;
         const std::int64_t stride = tensor.strides[dim] * bytes;
         if (stride <= 0 || stride % 16 != 0 || stride >= std::int64_t{1} << 40)
@@ -62,27 +65,28 @@ std::string map_refusal(std::string_view name, const TensorMapParam& param,
 }
 
 // The first dimension of a row.
-std::size_t row_begin(const Alignment& rule, const TensorArg& tensor) {
-    return tensor.sizes.size() - std::min<std::size_t>(rule.row_dims, tensor.sizes.size());
+std::size_t row_begin(const Alignment& alignment, const TensorArg& tensor) {
+    return tensor.sizes.size() - std::min<std::size_t>(alignment.row_dims, tensor.sizes.size());
 }
 
-bool has_contiguous_rows(const Alignment& rule, const TensorArg& tensor) {
+bool has_contiguous_rows(const Alignment& alignment, const TensorArg& tensor) {
     std::int64_t step = 1;
-    for (std::size_t i = tensor.sizes.size(); i-- > row_begin(rule, tensor);) {
+    for (std::size_t i = tensor.sizes.size(); i-- > row_begin(alignment, tensor);) {
         if (tensor.sizes[i] > 1 && tensor.strides[i] != step) return false;
         step *= tensor.sizes[i];
     }
     return true;
 }
 
-bool aligned(const Alignment& rule, const TensorArg& tensor) {
-    if (reinterpret_cast<std::uintptr_t>(tensor.data) % rule.bytes != 0) return false;
-    const std::size_t row = row_begin(rule, tensor);
-    std::int64_t length = info(tensor.dtype).bytes;
-    for (std::size_t i = row; i < tensor.sizes.size(); ++i) length *= tensor.sizes[i];
-    if (!tensor.sizes.empty() && length % rule.bytes != 0) return false;
+bool is_aligned(const Alignment& alignment, const TensorArg& tensor) {
+    if (reinterpret_cast<std::uintptr_t>(tensor.data) % alignment.bytes != 0) return false;
+    const std::int64_t element_bytes = info(tensor.dtype).bytes;
+    const std::size_t row = row_begin(alignment, tensor);
+    std::int64_t row_bytes = element_bytes;
+    for (std::size_t i = row; i < tensor.sizes.size(); ++i) row_bytes *= tensor.sizes[i];
+    if (!tensor.sizes.empty() && row_bytes % alignment.bytes != 0) return false;
     for (std::size_t i = 0; i < row; ++i)
-        if (tensor.sizes[i] > 1 && tensor.strides[i] * info(tensor.dtype).bytes % rule.bytes != 0)
+        if (tensor.sizes[i] > 1 && tensor.strides[i] * element_bytes % alignment.bytes != 0)
             return false;
     return true;
 }
@@ -101,7 +105,7 @@ std::string extent_refusal(const LaunchRecord& record, const ExtentField& extent
 }
 
 // The kernel numbers tiles in 32 bits. It also numbers the k-tiles of the tiles that are cut along
-// K, of which there are fewer than two per cluster.
+// K: fewer than two tiles per cluster.
 std::string tiles_refusal(const Launch& launch, const PersistentGrid& grid,
                           std::span<const TensorArg> all) {
     const std::int64_t tiles = cluster_count(grid, launch.cluster, all);
@@ -109,11 +113,11 @@ std::string tiles_refusal(const Launch& launch, const PersistentGrid& grid,
         return fmt::format("{} would walk {} tiles, more than kernels count to ({})", launch.entry,
                            tiles, kMaxCount);
     if (grid.tile_k == 0 || grid.max_blocks == 0) return "";
-    const std::int64_t depth = ceil_div(extent_product(grid.k, all), grid.tile_k);
-    const std::int64_t most = kMaxCount / (2 * std::int64_t{grid.max_blocks});
-    if (depth <= most) return "";
+    const std::int64_t k_tiles = ceil_div(extent_product(grid.k, all), grid.tile_k);
+    const std::int64_t max_k_tiles = kMaxCount / (2 * std::int64_t{grid.max_blocks});
+    if (k_tiles <= max_k_tiles) return "";
     return fmt::format("{} would cut tiles of {} k-tiles along K, more than it can number ({})",
-                       launch.entry, depth, most);
+                       launch.entry, k_tiles, max_k_tiles);
 }
 
 std::string struct_refusal(const LaunchRecord& record, const StructParam& param,
@@ -183,9 +187,10 @@ std::string why_refused(const LaunchRecord& record, std::span<const TensorArg> t
             const auto expected = tensors[first.tensor].sizes[first.dim];
             const auto extent = tensors[dim.tensor].sizes[dim.dim];
             if (extent != expected)
-                return fmt::format("{} has {} in dimension {}, but {} has {} in dimension {}",
-                                   title(record, dim.tensor), extent, dim.dim,
-                                   title(record, first.tensor), expected, first.dim);
+                return fmt::format(
+                    "{} has {} elements along dimension {}, but {} has {} along dimension {}",
+                    title(record, dim.tensor), extent, dim.dim, title(record, first.tensor),
+                    expected, first.dim);
         }
 
     for (const auto& rule : record.extent_rules) {
@@ -193,23 +198,24 @@ std::string why_refused(const LaunchRecord& record, std::span<const TensorArg> t
         const auto expected = std::max<std::int64_t>(extent_of(rule.extent, tensors), 1);
         // A dimension "has" its plain extent, and "gives" one with a factor or a divisor.
         if (rule.multiple ? extent % expected != 0 : extent != expected)
-            return fmt::format("{} {} {} in dimension {}, but the kernel takes {}{}",
-                               title(record, rule.of.dims.front().tensor),
-                               rule.of == ExtentField{rule.of.dims} ? "has" : "gives", extent,
-                               rule.of.dims.front().dim, rule.multiple ? "multiples of " : "",
-                               expected);
+            return fmt::format(
+                "{} {} along dimension {}, but the kernel takes {}{}",
+                title(record, rule.of.dims.front().tensor),
+                rule.of == ExtentField{rule.of.dims} ? fmt::format("has {} elements", extent)
+                                                     : fmt::format("gives {}", extent),
+                rule.of.dims.front().dim, rule.multiple ? "multiples of " : "", expected);
     }
 
     std::vector<TensorArg> all(tensors.begin(), tensors.end());
     for (auto& workspace : workspaces(record, tensors)) all.push_back(std::move(workspace));
-    for (const auto& rule : record.alignments) {
-        if (!has_contiguous_rows(rule, all[rule.tensor]))
+    for (const auto& alignment : record.alignments) {
+        if (!has_contiguous_rows(alignment, all[alignment.tensor]))
             return fmt::format("{} is not contiguous in its last {} dimensions",
-                               title(record, rule.tensor), rule.row_dims);
-        if (!aligned(rule, all[rule.tensor]))
+                               title(record, alignment.tensor), alignment.row_dims);
+        if (!is_aligned(alignment, all[alignment.tensor]))
             return fmt::format(
                 "{} has an address, row length or stride that is not a multiple of {} bytes",
-                title(record, rule.tensor), rule.bytes);
+                title(record, alignment.tensor), alignment.bytes);
     }
     for (const ExtentField& count : record.counts)
         if (std::string why = extent_refusal(record, count, all); !why.empty()) return why;

@@ -11,9 +11,11 @@ constexpr const char* kHint =
     "A GPU needs NVIDIA's driver on this machine (nvidia-smi should list it); without one, "
     "everything but running kernels still works.";
 
+// Looks up functions of the driver: find() those that FACT needs, optional() those that may be
+// missing and then are null.
 struct Symbols {
     void* library;
-    std::string missing;
+    std::string missing;  // the first needed function that the driver lacks
 
     template <class F>
     void find(F& function, const char* name) {

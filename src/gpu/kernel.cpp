@@ -82,7 +82,7 @@ Result<Kernel::State::Entry> Kernel::State::configure(const Launch& launch, int 
             status);
 
     const int cluster = launch.cluster[0] * launch.cluster[1];
-    if (cluster > 8)
+    if (cluster > 8)  // the largest cluster that every GPU with clusters supports
         if (auto status = api.function_set(entry.function, cuda::kNonPortableClusterAllowed, 1))
             return failure(api, "cuFuncSetAttribute", status);
     int resident = 0;
@@ -153,7 +153,7 @@ Result<std::shared_ptr<Kernel::State>> Kernel::load_on(int ordinal, std::string_
     auto gpu = device_info(ordinal);
     if (!gpu) return gpu.error();
     if (gpu->arch != record.arch)
-        return Error{fmt::format("'{}' was compiled for {}, this GPU ({}) is {}", record.kernel,
+        return Error{fmt::format("'{}' was compiled for {}, but this GPU ({}) is {}", record.kernel,
                                  record.arch, gpu->name, gpu->arch),
                      "Realize the kernel for this GPU."};
     const RelaxedCapture relaxed(api);

@@ -59,7 +59,8 @@ class Kernel {
     std::shared_ptr<State> state_;
 };
 
-// During its lifetime, `launched` is called after every launch of this thread.
+// During its lifetime, `launched` is called after every launch that this thread makes. A thread may
+// have one observer at a time.
 class LaunchObserver {
   public:
     explicit LaunchObserver(std::function<void(const Launch&)> launched);

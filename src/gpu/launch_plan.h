@@ -30,9 +30,10 @@ struct GridSize {
     std::int64_t x = 1, y = 1, z = 1;
     bool operator==(const GridSize&) const = default;
 };
-// `capacity`: clusters (PersistentGrid) or blocks (LinearGrid) that are resident at a time.
+// `capacity`: how many clusters (PersistentGrid) or thread blocks (LinearGrid) the GPU holds at a
+// time; a TileGrid ignores it.
 GridSize grid_size(const Launch& launch, std::span<const TensorArg> tensors, std::int64_t capacity);
-// The clusters that a persistent grid would have with one per tile.
+// The clusters that a persistent grid would have with one thread block per tile.
 std::int64_t cluster_count(const PersistentGrid& grid, const std::array<int, 2>& cluster,
                            std::span<const TensorArg> tensors);
 

@@ -16,7 +16,8 @@ Result<DeviceMemory> DeviceMemory::allocate(std::size_t bytes) {
 }
 
 DeviceMemory::~DeviceMemory() {
-    // A context that a kernel broke cannot free: the process is about to end anyway.
+    // Failures are ignored: in a context that a kernel broke nothing can be freed, and the process
+    // is about to end anyway.
     if (data_)
         (void)in_context("cuMemFree", [&](const cuda::Api& api) {
             return api.memory_free(reinterpret_cast<std::uint64_t>(data_));

@@ -9,7 +9,8 @@
 
 namespace fact::gpu {
 
-// Freed with its owner. Copies wait for everything launched earlier on the default stream.
+// Freed when this object is destroyed. Copies wait for everything launched earlier on the default
+// stream.
 class DeviceMemory {
   public:
     // At least one byte, in the primary context of the current device.

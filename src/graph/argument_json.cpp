@@ -71,7 +71,8 @@ ordered_json argument_to_json(const Graph& graph, const Argument& argument) {
 }
 
 Argument argument_from_json(const json& written, const ValueNames& names) {
-    if (to_object(written).size() != 1) throw SchemaError("an argument has exactly one member");
+    if (to_object(written).size() != 1)
+        throw SchemaError("an argument must have exactly one member");
     const std::string& kind = written.begin().key();
     const json& body = written.begin().value();
     const auto value = [&](const json& item) { return find_value(names, to_text(item)); };

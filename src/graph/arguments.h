@@ -17,13 +17,15 @@ std::optional<double> number_argument(const Node& node, std::string_view name); 
 std::optional<double> as_number(const Argument& argument);                       // integers too
 // A list of integers, or a single one as a list; empty if there is none.
 std::vector<std::int64_t> ints_argument(const Node& node, std::string_view name);
+// `otherwise` if the argument was left out or is not a flag.
 bool flag_argument(const Node& node, std::string_view name, bool otherwise);
 
 // The equation "bij,jk->bik" of an einsum whose dimensions are single letters.
 struct Einsum {
-    std::vector<std::string> inputs;
-    std::string result;
+    std::vector<std::string> inputs;  // "bij", "jk"
+    std::string result;               // "bik"
 };
+// nullopt for other operators, and for equations without "->" or with an ellipsis.
 std::optional<Einsum> read_einsum(const Node& node);
 
 }  // namespace fact::graph

@@ -8,7 +8,8 @@ namespace fact::graph {
 namespace {
 
 constexpr std::string_view kTarget = "aten._native_batch_norm_legit_functional.default";
-enum { kResult, kMean, kInverse, kRunningMean, kRunningVariance };  // its outputs
+// The outputs of kTarget; the inverse is that of the standard deviation.
+enum { kResult, kMean, kInverse, kRunningMean, kRunningVariance };
 
 // Whether the node is a batch norm in training mode, with arguments of known types.
 bool can_split(const Graph& graph, const Node& node) {
@@ -67,8 +68,8 @@ class Splitter {
         return *result;
     }
 
-    void split(const Node& whole) {
-        Node norm = whole;
+    void split(const Node& original) {
+        Node norm = original;
         norm.target = "aten._native_batch_norm_legit.no_stats";
         norm.outputs.resize(3);
         std::erase_if(norm.inputs, [](const NamedArgument& argument) {
@@ -77,34 +78,35 @@ class Splitter {
         add(std::move(norm));
 
         const auto tensor = [&](const char* name) {
-            return std::get<ValueId>(*find_argument(whole, name));
+            return std::get<ValueId>(*find_argument(original, name));
         };
         const auto number = [&](const char* name) {
-            return std::get<double>(*find_argument(whole, name));
+            return std::get<double>(*find_argument(original, name));
         };
         const auto& sizes = graph_[tensor("input")].type->sizes;
         const auto elements = std::accumulate(sizes.begin(), sizes.end(), 1.0, std::multiplies());
-        const double count = elements / static_cast<double>(sizes.at(1));
-        const ValueId inverse = whole.outputs[kInverse], mean = tensor("running_mean"),
+        const double count = elements / static_cast<double>(sizes.at(1));  // per channel
+        const ValueId inverse = original.outputs[kInverse], mean = tensor("running_mean"),
                       variance = tensor("running_var");
         // `inverse` is 1 / sqrt(biased variance + eps); the running variance is the unbiased one.
         const ValueId squared =
-            step(whole, "squared", "aten.pow.Tensor_Scalar",
+            step(original, "squared", "aten.pow.Tensor_Scalar",
                  {{"self", inverse, false}, {"exponent", -2.0, false}}, inverse);
         const ValueId biased =
-            step(whole, "biased", "aten.sub.Tensor",
+            step(original, "biased", "aten.sub.Tensor",
                  {{"self", squared, false}, {"other", number("eps"), false}}, inverse);
         const ValueId unbiased =
-            step(whole, "unbiased", "aten.mul.Tensor",
+            step(original, "unbiased", "aten.mul.Tensor",
                  {{"self", biased, false}, {"other", count / (count - 1), false}}, inverse);
-        const auto update = [&](const std::string& name, ValueId running, ValueId now, int output) {
-            step(whole, name, "aten.lerp.Scalar",
+        const auto update = [&](const std::string& name, ValueId running, ValueId latest,
+                                int output) {
+            step(original, name, "aten.lerp.Scalar",
                  {{"self", running, false},
-                  {"end", now, false},
+                  {"end", latest, false},
                   {"weight", number("momentum"), false}},
-                 running, whole.outputs[static_cast<std::size_t>(output)]);
+                 running, original.outputs[static_cast<std::size_t>(output)]);
         };
-        update("running_mean", mean, whole.outputs[kMean], kRunningMean);
+        update("running_mean", mean, original.outputs[kMean], kRunningMean);
         update("running_var", variance, unbiased, kRunningVariance);
     }
 

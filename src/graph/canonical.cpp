@@ -35,7 +35,8 @@ class Storages {
             if (output.value) ++num_outputs_[root(*output.value)];
     }
 
-    // Lets `copy` share the storage of `source`, unless an output would be affected.
+    // Lets `copy` share the storage of `source`; false if an output would then alias an input or
+    // another output.
     bool try_share(ValueId copy, ValueId source) {
         const std::size_t from = root(copy), to = root(source);
         if (num_outputs_[from] > 0 && (is_input_[to] || num_outputs_[to] > 0)) return false;
@@ -112,7 +113,8 @@ class Canonicalizer {
         return true;
     }
 
-    // Torch's own operators have no effects but their results; others may have.
+    // An operator without results is there for its effect. Torch's own operators with results have
+    // no effect; others may have.
     static bool has_effect(const Node& node) {
         if (node.outputs.empty()) return true;
         for (const std::string_view pure : {"aten.", "prims.", "_operator.", "math.", "torch.sym_"})
@@ -175,7 +177,10 @@ class Canonicalizer {
     Graph graph_;
     Storages storages_;
     std::vector<ValueId> replacement_;
-    std::vector<bool> is_live_, keep_node_, is_named_, is_read_;
+    std::vector<bool> is_live_;    // by value: it is in the result
+    std::vector<bool> keep_node_;  // by node
+    std::vector<bool> is_named_;   // by value: an opaque argument names it
+    std::vector<bool> is_read_;    // by value, in the original graph
 };
 
 }  // namespace

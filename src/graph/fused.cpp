@@ -24,18 +24,18 @@ std::int64_t row_length(const Binding& binding, const TensorType& type) {
 
 // Sets strides and offsets so that every row of the output is one row of each part in turn.
 void lay_side_by_side(const std::vector<const Binding*>& bindings, OutputGroup& group) {
-    std::int64_t total = 0, offset = 0;
+    std::int64_t total_row = 0, offset = 0;
     for (std::size_t i = 0; i < bindings.size(); ++i)
-        total += row_length(*bindings[i], group.types[i]);
+        total_row += row_length(*bindings[i], group.types[i]);
     group.length = 0;
     for (std::size_t i = 0; i < bindings.size(); ++i) {
         TensorType& type = group.types[i];
-        const std::int64_t own = row_length(*bindings[i], type);
+        const std::int64_t own_row = row_length(*bindings[i], type);
         group.length += storage_length(type.sizes, type.strides);
         for (std::size_t d = 0; d < type.sizes.size(); ++d)
-            if (!in_a_row(*bindings[i], d)) type.strides[d] = type.strides[d] / own * total;
+            if (!in_a_row(*bindings[i], d)) type.strides[d] = type.strides[d] / own_row * total_row;
         type.offset = offset;
-        offset += own;
+        offset += own_row;
     }
 }
 

@@ -44,9 +44,9 @@ struct FusedCall {
 // layout in its memory: several are side by side, a single one is as it was traced. An output that
 // is not bound is a group of its own.
 struct OutputGroup {
-    std::vector<std::size_t> outputs;
-    std::vector<TensorType> types;
-    std::int64_t length = 0;  // elements of memory that all of them take
+    std::vector<std::size_t> outputs;  // positions in original.outputs
+    std::vector<TensorType> types;     // of those outputs that are tensors
+    std::int64_t length = 0;           // elements of memory that all of them take
 };
 std::vector<OutputGroup> group_outputs(const FusedCall& call);
 

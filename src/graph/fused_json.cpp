@@ -1,3 +1,4 @@
+// to_json and fused_call_from_json of graph/fused.h; put_half and half_of of graph_json_parts.h.
 #include <fmt/format.h>
 
 #include <nlohmann/json.hpp>
@@ -79,8 +80,9 @@ std::int64_t row_length(const Binding& binding, const TensorType* type) {
     return length;
 }
 
-// Results that share an output are side by side in its rows, whose length has to be known.
-void check_together(const FusedCall& call) {
+// Results that share an output are laid side by side in its rows (fused.cpp): checks that a row's
+// length is known and that strides computed from it do not overflow.
+void check_side_by_side(const FusedCall& call) {
     for (const Binding& binding : call.results) {
         std::int64_t parts = 0, row = 0, length = 0;
         bool overflow = false;
@@ -100,7 +102,9 @@ void check_together(const FusedCall& call) {
                 overflow |= __builtin_mul_overflow(stride, row, &reach);
         if (overflow)
             throw SchemaError(
-                fmt::format("the parts of {} cannot be placed side by side", binding.tensor));
+                fmt::format("the parts of {} cannot be placed side by side: the length of a row is "
+                            "unknown or too large",
+                            binding.tensor));
     }
 }
 
@@ -146,7 +150,7 @@ Result<FusedCall> fused_call_from_json(std::string_view text) {
             .copied = std::move(copied)};
         for (const auto* bindings : {&call.params, &call.results})
             for (const Binding& binding : *bindings) check_dims(call, binding);
-        check_together(call);
+        check_side_by_side(call);
         return call;
     });
 }

@@ -114,7 +114,7 @@ struct GraphInput {
     ValueId value;
     InputKind kind = InputKind::user;
     std::string fqn;                // full name, "blocks.0.mlp.weight"; "" for user inputs
-    std::optional<Argument> fixed;  // a user input that was a plain value when traced
+    std::optional<Argument> fixed;  // the plain value that a user input had when traced
 };
 
 struct GraphOutput {

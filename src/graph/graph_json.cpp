@@ -114,8 +114,9 @@ class Reader {
     explicit Reader(const json& written) : written_(written) {}
 
     Graph run() {
-        if (to_int(field(written_, "format")) != kFormat)
-            throw SchemaError("written by another version of this program");
+        if (const auto format = to_int(field(written_, "format")); format != kFormat)
+            throw SchemaError(fmt::format("written by another version of FACT (format {}, not {})",
+                                          format, kFormat));
         graph_.torch_version = text_or_empty(written_, "torch_version");
         graph_.schema_version = text_or_empty(written_, "schema_version");
         graph_.in_spec = text_or_empty(written_, "in_spec");

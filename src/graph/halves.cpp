@@ -8,7 +8,7 @@ namespace fact::graph {
 
 namespace {
 
-// The argument "dim", counted from the left; nullopt if there is none, or it is out of range.
+// The argument "dim" (if it was left out: 0), counted from the left; nullopt if it is out of range.
 std::optional<std::size_t> dim_argument(const Node& node, std::size_t rank) {
     const std::int64_t dim = int_argument(node, "dim").value_or(0);
     const std::int64_t at = dim < 0 ? dim + static_cast<std::int64_t>(rank) : dim;
@@ -21,6 +21,7 @@ std::int64_t clamped(std::int64_t at, std::int64_t size) {
     return std::clamp<std::int64_t>(at < 0 ? at + size : at, 0, size);
 }
 
+// Sets place and halves of `halving`; false if the slice is not a half.
 bool read_slice(const Node& node, std::int64_t size, Halving& halving) {
     const std::int64_t step = int_argument(node, "step").value_or(1);
     const std::int64_t start = clamped(int_argument(node, "start").value_or(0), size);

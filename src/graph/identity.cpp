@@ -64,6 +64,7 @@ std::string_view aten_name(std::string_view target) {
 }
 
 bool is_view(const Node& node) {
+    // A dropout without effect returns its argument itself.
     return facts_of(node).kind == OperatorKind::view || contains(kDropouts, aten_name(node.target));
 }
 

@@ -1,4 +1,4 @@
-// What the JSON of torch.export and FACT's own of graphs have in common.
+// Reads values that torch.export's JSON and FACT's own JSON of graphs have in common.
 #pragma once
 
 #include <fmt/format.h>

@@ -50,7 +50,8 @@ const TensorType* output_type(const Graph& graph, const Node& node) {
     return &*graph[node.outputs[0]].type;
 }
 
-// The dimension counted from the left; one that is out of range is returned unchanged.
+// The dimension counted from the left; one that is out of range is returned unchanged. As in torch,
+// a scalar counts as one dimension.
 std::int64_t wrap(std::int64_t dim, std::int64_t rank) {
     const std::int64_t extent = std::max<std::int64_t>(rank, 1);
     return dim < 0 && dim >= -extent ? dim + extent : dim;
@@ -63,7 +64,7 @@ std::int64_t rank_of(const TensorType& type) {
 // The two dimensions an operator swaps, negative ones counted from the end.
 std::optional<std::pair<std::int64_t, std::int64_t>> swapped_dims(const Node& node,
                                                                   std::int64_t rank) {
-    constexpr auto kMissing = std::numeric_limits<std::int64_t>::max();
+    constexpr auto kMissing = std::numeric_limits<std::int64_t>::max();  // in no tensor's range
     const std::string_view name = aten_name(node.target);
     if ((name == "t" && rank == 2) || (name == "mT" && rank >= 2))
         return std::pair{rank - 2, rank - 1};
@@ -101,7 +102,7 @@ void make_cast(const Graph& graph, Node& node) {
     node.inputs.push_back({"dtype", DTypeArg{result->dtype}, true});
 }
 
-// Concatenating one tensor and empty ones copies it.
+// A concatenation of one tensor with empty ones only copies that tensor.
 void make_clone(const Graph& graph, Node& node) {
     const TensorType* result = output_type(graph, node);
     if (node.target != "aten.cat.default" || result == nullptr || result->dynamic) return;
@@ -136,8 +137,8 @@ void make_bitwise(Node& node) {
 // The rank to which an operator's dims refer; nullopt if that is not certain.
 std::optional<std::int64_t> dim_rank(const Graph& graph, const Node& node) {
     const std::string_view name = aten_name(node.target);
-    // In weight norm a negative dim means something else; in backward operators it is another
-    // tensor's dim.
+    // In weight norm a negative dim means something else; in cosine_similarity it counts in what
+    // two tensors broadcast to; in backward operators it is another tensor's dim.
     if (name.empty() || name.find("weight_norm") != name.npos || name == "norm_except_dim" ||
         name == "cosine_similarity" || name.ends_with("_backward"))
         return std::nullopt;

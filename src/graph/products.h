@@ -19,8 +19,8 @@ std::string_view name(ProductForm form);
 struct ProductOp {
     std::string_view target;  // "aten.linear.default"
     std::string_view rule;    // "linear": its name in reports and in the names of kernels
-    std::string_view a, b;    // arguments; "" for an einsum, whose operands are a list
-    std::string_view addend;  // the argument that is added; "" if there is none
+    std::string_view a, b;    // names of the arguments; "" for an einsum, whose operands are a list
+    std::string_view addend;  // name of the argument that is added; "" if there is none
     SecondOperand layout = SecondOperand::kn;
     ProductForm form = ProductForm::matrices;
 };

@@ -25,7 +25,8 @@ constexpr std::string_view kCast =
 
 // One line of a weights or constants table.
 struct Payload {
-    std::string fqn, record;
+    std::string fqn;
+    std::string record;  // where in the archive its bytes are
     bool is_parameter = false;
     std::optional<TensorType> type;  // absent: of an unsupported type or layout
 };
@@ -183,7 +184,10 @@ class ArchiveReader {
             const auto& type = archive.graph[input.value].type;
             const TensorType& stored = found->second->type;
             if (!type || type->dtype != stored.dtype || type->sizes != stored.sizes)
-                return failure(fmt::format("the data of '{}' does not fit the program", input.fqn));
+                return failure(
+                    fmt::format("the stored type or sizes of '{}' are not those that the "
+                                "program reads",
+                                input.fqn));
         }
         return Ok{};
     }

@@ -14,7 +14,7 @@
 
 namespace fact::graph {
 
-// A parameter, buffer or constant; `type` views into `storage`.
+// A parameter, buffer or constant, whose elements are in `storage` as `type` says.
 struct Weight {
     std::string fqn;
     TensorType type;

@@ -37,7 +37,8 @@ std::int64_t read_sym_int(const json& value, bool& dynamic) {
 
 std::vector<std::int64_t> read_sym_ints(const json& list, bool& dynamic) {
     if (to_array(list).size() > kMaxRank)
-        throw SchemaError(fmt::format("a tensor of {} dimensions", list.size()));
+        throw SchemaError(
+            fmt::format("a tensor has {} dimensions; at most {} are read", list.size(), kMaxRank));
     std::vector<std::int64_t> result;
     for (const json& item : list) result.push_back(read_sym_int(item, dynamic));
     return result;
@@ -58,7 +59,7 @@ OpaqueArg opaque(const std::string& tag, const json& content) {
     return {tag, content.dump()};
 }
 
-// A symbolic number is plain when the archive holds the number itself and not a value's name.
+// The number itself, if the archive has it in place of a value's name; else nullptr.
 const json* plain_number(const json& symbolic, const char* tag) {
     const auto [kind, content] = read_union(symbolic);
     return kind == tag ? &content : nullptr;
@@ -91,7 +92,9 @@ void check_type(const TensorType& type) {
         throw SchemaError(
             fmt::format("{} sizes but {} strides", type.sizes.size(), type.strides.size()));
     if (type.sizes.size() > kMaxRank)
-        throw SchemaError(fmt::format("a tensor of {} dimensions", type.sizes.size()));
+        throw SchemaError(fmt::format("a tensor has {} dimensions; at most {} are read",
+                                      type.sizes.size(), kMaxRank));
+    // Everything is checked with twice the bytes, which leaves room for sums such as `last` + 1.
     std::int64_t elements = 1, last = type.offset;
     bool overflow = false, negative = type.offset < 0;
     for (std::size_t i = 0; i < type.sizes.size(); ++i) {

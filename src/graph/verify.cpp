@@ -1,3 +1,4 @@
+// verify(), which graph/graph.h declares.
 #include <fmt/format.h>
 
 #include <string>

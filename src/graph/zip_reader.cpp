@@ -16,14 +16,15 @@ namespace fact::graph {
 
 namespace {
 
+// Signatures, sizes and offsets are those of the zip format; sizes and offsets in bytes.
 constexpr std::uint32_t kLocalSignature = 0x04034b50, kEntrySignature = 0x02014b50,
                         kEndSignature = 0x06054b50, kEnd64Signature = 0x06064b50,
                         kLocator64Signature = 0x07064b50;
 constexpr std::uint64_t kLocalSize = 30, kEntrySize = 46, kEndSize = 22, kLocatorSize = 20,
                         kEnd64Size = 56;
 constexpr std::uint64_t kMaxComment = 65535;
-constexpr std::uint16_t kEncrypted = 1;
-constexpr std::uint32_t kIn64 = 0xffffffff;  // the value is in the zip64 extra field
+constexpr std::uint16_t kEncrypted = 1;      // a bit of the flags
+constexpr std::uint32_t kIn64 = 0xffffffff;  // stands for a value in the zip64 extra field
 
 using Bytes = std::span<const std::byte>;
 
@@ -43,7 +44,7 @@ struct Directory {
     std::uint64_t offset = 0, size = 0, count = 0;
 };
 
-// Where the record is that ends the directory; only a comment may follow it.
+// Where the record is that ends the directory; only a comment, whose length it has, may follow it.
 std::optional<std::uint64_t> find_end(Bytes file) {
     if (file.size() < kEndSize) return std::nullopt;
     const std::uint64_t last = file.size() - kEndSize;

@@ -17,9 +17,10 @@ namespace fact::graph {
 class ZipReader {
   public:
     struct Entry {
-        std::uint64_t size = 0, stored_size = 0, header_offset = 0;
+        std::uint64_t size = 0, stored_size = 0;  // stored_size: as compressed
+        std::uint64_t header_offset = 0;          // of the record's own header in the file
         std::uint32_t crc = 0;
-        std::uint16_t method = 0, flags = 0;
+        std::uint16_t method = 0, flags = 0;  // method: of compression; 0: none
     };
 
     // Maps the file and reads its directory.

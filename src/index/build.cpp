@@ -23,7 +23,7 @@ namespace {
 // A kernel is no example if it takes longer than torch by more than the first factor, or longer
 // than its bound by more than the second.
 constexpr double kBehindTorch = 1.05, kBehindBound = 4;
-constexpr double kSizeClass = 2;  // the doublings that one class of sizes spans
+constexpr double kSizeClass = 2;  // one class of sizes spans this many doublings of each extent
 
 struct Candidate {
     Example example;
@@ -52,7 +52,7 @@ std::string with_schedule(const registry::Record& record, const ir::Kernel& kern
         Diagnostics diagnostics;
         return dsl::compile(text, diagnostics).has_value();
     };
-    std::vector<std::string> products{kernel.name};
+    std::vector<std::string> products{kernel.name};  // what a schedule block can name
     for (const ir::Expr& expr : kernel.exprs)
         if (std::holds_alternative<ir::Product>(expr.node) && !expr.name.empty())
             products.push_back(kernel.name + "." + expr.name);
@@ -197,7 +197,7 @@ void make_names_unique(std::vector<Candidate>& chosen) {
 
 std::vector<Example> examples_from(const std::vector<registry::Record>& records, std::size_t most) {
     struct Structure {
-        std::map<std::string, Candidate> classes;  // by sizes
+        std::map<std::string, Candidate> classes;  // the best of each class of sizes
         int records = 0;
     };
     std::map<std::string, std::map<std::string, Structure>> arches;

@@ -77,34 +77,36 @@ bool holds(const Condition& condition, const Features& features) {
 // Adds a line to a card; returns what is wrong with the line, or "".
 std::string add_line(Card& card, std::string_view line) {
     if (line.starts_with(kApplies)) {
-        if (!card.applies.empty()) return "a second 'Applies:'";
+        if (!card.applies.empty()) return "the card has a second 'Applies:'";
         auto rest = line.substr(kApplies.size());
         while (true) {
             const auto comma = rest.find(", ");
             const auto condition = read_condition(rest.substr(0, comma));
-            if (!condition) return "a condition that cannot be read";
+            if (!condition)
+                return fmt::format("the condition '{}' cannot be read", rest.substr(0, comma));
             card.applies.push_back(*condition);
             if (comma == rest.npos) return "";
             rest.remove_prefix(comma + 2);
         }
     }
     if (line.starts_with(kEvidence)) {
-        if (!card.evidence.empty()) return "a second 'Evidence:'";
+        if (!card.evidence.empty()) return "the card has a second 'Evidence:'";
         card.evidence = line.substr(kEvidence.size());
         return "";
     }
-    if (!card.evidence.empty()) return "something after the evidence";
+    if (!card.evidence.empty())
+        return "a line follows the card's evidence, which must be its last line";
     if (!card.advice.empty()) card.advice += " ";
     card.advice += line;
     return "";
 }
 
-// What the card lacks; "" if it is complete.
+// What the card, which ends at the current line, lacks; "" if it is complete.
 std::string missing(const Card& card) {
-    return card.title.empty()      ? "no title"
-           : card.applies.empty()  ? "no line 'Applies:'"
-           : card.advice.empty()   ? "no advice"
-           : card.evidence.empty() ? "no line 'Evidence:'"
+    return card.title.empty()      ? "the card that ends here has no title"
+           : card.applies.empty()  ? "the card that ends here has no line 'Applies:'"
+           : card.advice.empty()   ? "the card that ends here has no advice"
+           : card.evidence.empty() ? "the card that ends here has no line 'Evidence:'"
                                    : "";
 }
 

@@ -21,7 +21,7 @@ struct Condition {
     Kind kind = Kind::has;
     // A feature ("norm", "product"), an element type ("f32", "16-bit"), or a size (M, N, K, batch).
     std::string what;
-    std::int64_t extent = 0;  // for at_most and at_least
+    std::int64_t extent = 0;  // the limit of at_most and at_least, for a size or a feature's count
     bool operator==(const Condition&) const = default;
 };
 

@@ -49,14 +49,14 @@ Result<Collection> read_collection(const fs::path& index, const std::string& arc
     const auto folder = index / arch;
     std::error_code ignored;
     if (arch.empty() || arch.find('/') != arch.npos || !fs::is_directory(folder, ignored)) {
-        std::vector<std::string> known;
+        std::vector<std::string> arches;
         for (fs::directory_iterator at(index, ignored), end; !ignored && at != end;
              at.increment(ignored))
-            if (at->is_directory(ignored)) known.push_back(at->path().filename().string());
-        std::ranges::sort(known);
+            if (at->is_directory(ignored)) arches.push_back(at->path().filename().string());
+        std::ranges::sort(arches);
         return Error{fmt::format("there are no examples for '{}' in {}", arch, index.string()),
-                     known.empty() ? "`fact examples build` makes them from the registry"
-                                   : fmt::format("there are some for {}", fmt::join(known, ", ")),
+                     arches.empty() ? "`fact examples build` makes them from the registry"
+                                    : fmt::format("there are some for {}", fmt::join(arches, ", ")),
                      true};
     }
     Collection found;

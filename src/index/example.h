@@ -27,7 +27,7 @@ struct Example {
     std::string schedule;               // as it was measured
     double time_us = 0, torch_us = 0;   // medians of single launches
     double bound_us = 0;                // calibrated
-    double error = 0, torch_error = 0;  // the largest, against f64, relative to the magnitude
+    double error = 0, torch_error = 0;  // the largest against f64, relative to the largest output
     std::string text;                   // with its schedule, if the language can express it
     bool operator==(const Example&) const = default;
 };

@@ -151,11 +151,11 @@ std::string in_words(const Features& features) {
         words.push_back(count == 1 ? std::string(word) : fmt::format("{} x {}", count, word));
     };
     // The parts of a norm or a softmax are not mentioned separately.
-    const bool rows = features.count("norm") + features.count("softmax") > 0;
+    const bool has_norm_or_softmax = features.count("norm") + features.count("softmax") > 0;
     constexpr std::array<std::string_view, 6> kParts{"sum over", "max over", "exp",
                                                      "rsqrt",    "sqrt",     "max"};
     const auto implied = [&](std::string_view what) {
-        return rows && std::ranges::find(kParts, what) != kParts.end();
+        return has_norm_or_softmax && std::ranges::find(kParts, what) != kParts.end();
     };
     for (const Kind& kind : kKinds)
         if (const int count = features.count(std::string(kind.what));

@@ -18,8 +18,8 @@ struct Step {
     std::vector<std::size_t> reads = {};
 };
 
-// Sizes of the largest product or attention (rows, columns, depth, batches), else rows and their
-// length.
+// The sizes of the largest product or attention: rows, columns, depth and batches. Without one, `m`
+// rows of length `n`.
 struct Sizes {
     std::optional<std::int64_t> m, n, k, batch;
     bool operator==(const Sizes&) const = default;

@@ -176,13 +176,14 @@ class Collector {
         if (type && info(type->dtype).floating) types_.insert(std::string(info(type->dtype).name));
     }
 
-    const std::vector<std::int64_t>* sizes_of(ValueId value, std::size_t least) const {
+    // nullptr if they are not known or are fewer than `min_rank`.
+    const std::vector<std::int64_t>* sizes_of(ValueId value, std::size_t min_rank) const {
         const auto& type = graph_[value].type;
-        return type && type->sizes.size() >= least ? &type->sizes : nullptr;
+        return type && type->sizes.size() >= min_rank ? &type->sizes : nullptr;
     }
 
-    // The product of all sizes except the last `left_out`.
-    static std::int64_t product_of(const std::vector<std::int64_t>& sizes, std::size_t left_out) {
+    // All sizes except the last `left_out`, multiplied.
+    static std::int64_t multiplied(const std::vector<std::int64_t>& sizes, std::size_t left_out) {
         std::int64_t all = 1;
         for (std::size_t i = 0; i + left_out < sizes.size(); ++i) all *= sizes[i];
         return all;
@@ -205,12 +206,12 @@ class Collector {
             const auto* q = operands.size() < 2 ? nullptr : sizes_of(operands[0], 2);
             const auto* k = operands.size() < 2 ? nullptr : sizes_of(operands[1], 2);
             if (q && k)
-                keep_larger({q->end()[-2], k->end()[-2], q->back(), product_of(*q, 2)}, product_);
+                keep_larger({q->end()[-2], k->end()[-2], q->back(), multiplied(*q, 2)}, product_);
             return;
         }
         for (const ValueId value : graph::tensor_inputs(node))
             if (const auto* in = sizes_of(value, 1))
-                keep_larger({product_of(*in, 1), in->back(), std::nullopt, std::nullopt}, rows_);
+                keep_larger({multiplied(*in, 1), in->back(), std::nullopt, std::nullopt}, rows_);
     }
 
     void add_product(const Node& node, const std::vector<std::int64_t>& out) {
@@ -221,9 +222,9 @@ class Collector {
         if (!left || !right) return;
         // A weight is one matrix for all batches, which then count as rows.
         if (right->size() <= 2)
-            keep_larger({product_of(out, 1), out.back(), left->back(), 1}, product_);
+            keep_larger({multiplied(out, 1), out.back(), left->back(), 1}, product_);
         else if (out.size() >= 2)
-            keep_larger({out.end()[-2], out.back(), left->back(), product_of(out, 2)}, product_);
+            keep_larger({out.end()[-2], out.back(), left->back(), multiplied(out, 2)}, product_);
     }
 
     static void keep_larger(const Sizes& here, Sizes& largest) {

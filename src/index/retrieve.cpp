@@ -8,7 +8,7 @@ namespace fact::index {
 namespace {
 
 // Added to the distance for each example of the same structure that was taken before, since another
-// structure is more helpful. About the distance of one activation.
+// structure is more helpful. It is about as much as one activation function more or less.
 constexpr double kRepetition = 2;
 
 }  // namespace

@@ -12,8 +12,8 @@ struct Found {
     double distance = 0;
 };
 
-// The nearest, ties sorted by name. The same structure at another size is repeated only if all
-// other entries are much further away in structure.
+// At most `most` entries, nearest first, ties sorted by name. The same structure at another size is
+// repeated only if all other entries are much further away in structure.
 std::vector<Found> nearest(const std::vector<Entry>& entries, const Features& wanted,
                            std::size_t most);
 

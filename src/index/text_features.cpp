@@ -69,37 +69,39 @@ class Reader {
 
     // Adds the sizes of a product or an attention, and features such as its mask.
     void add_details(const ir::Node& node, std::vector<Step>& steps, Sizes& sizes) {
-        const auto also = [&](bool holds, const char* what) {
+        const auto add_if = [&](bool holds, const char* what) {
             if (holds) steps.push_back({what});
         };
         if (const auto* product = std::get_if<ir::Product>(&node)) {
-            also(product->precision == ir::Precision::tf32, "tf32");
+            add_if(product->precision == ir::Precision::tf32, "tf32");
             const auto &a = kernel_[product->a].type.dims, &b = kernel_[product->b].type.dims;
             keep_largest({a.end()[-2], b.back(), a.back(), a, b}, sizes);
         } else if (const auto* attention = std::get_if<ir::Attention>(&node)) {
             const auto &q = kernel_[attention->q].type.dims, &k = kernel_[attention->k].type.dims;
-            also(attention->causal, "causal");
-            also(attention->window.has_value(), "window");
-            also(attention->cap.has_value(), "cap");
-            also(attention->bias.has_value(), "bias");
-            also(attention->precision == ir::Precision::tf32, "tf32");
-            also(q.size() > k.size(), "grouped");
+            add_if(attention->causal, "causal");
+            add_if(attention->window.has_value(), "window");
+            add_if(attention->cap.has_value(), "cap");
+            add_if(attention->bias.has_value(), "bias");
+            add_if(attention->precision == ir::Precision::tf32, "tf32");
+            add_if(q.size() > k.size(), "grouped");
+            // `q` stands for both operands, so that all heads count as batches.
             keep_largest({q.end()[-2], k.end()[-2], q.back(), q, q}, sizes);
         }
     }
 
     struct Matrices {
         ir::DimId m, n, k;
-        const std::vector<ir::DimId>&a, &b;  // with their batches
+        const std::vector<ir::DimId>&a, &b;  // all dimensions of the operands
     };
 
     // Keeps the sizes of the largest product. Batches that the second operand lacks count as rows.
-    void keep_largest(const Matrices& of, Sizes& sizes) {
-        Sizes here{known_extent(of.m), known_extent(of.n), known_extent(of.k), 1};
-        for (std::size_t i = 0; i + 2 < of.a.size(); ++i) {
-            const bool shared = std::ranges::find(of.b, of.a[i]) != of.b.end();
+    void keep_largest(const Matrices& product, Sizes& sizes) {
+        const auto& [m, n, k, a, b] = product;
+        Sizes here{known_extent(m), known_extent(n), known_extent(k), 1};
+        for (std::size_t i = 0; i + 2 < a.size(); ++i) {
+            const bool shared = std::ranges::find(b, a[i]) != b.end();
             auto& into = shared ? here.batch : here.m;
-            const auto extent = known_extent(of.a[i]);
+            const auto extent = known_extent(a[i]);
             into = into && extent ? std::optional(*into * *extent) : std::nullopt;
         }
         if (!sizes.k || work(here) > work(sizes)) sizes = here;

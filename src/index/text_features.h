@@ -13,7 +13,7 @@ namespace fact::index {
 using Extents = std::map<std::string, std::int64_t>;  // by dimension
 
 // The features of the text's pipelines together, or of its kernels if there are none. Extents of
-// dimensions that it does not have are ignored.
+// dimensions that the text lacks are ignored.
 Features text_features(const dsl::Program& program, const Extents& extents = {});
 
 }  // namespace fact::index

@@ -18,7 +18,7 @@ std::string tensor_text(const Kernel& kernel, const Tensor& tensor) {
 }
 
 std::string_view name_of(UnaryOp op) {
-    // The table's name for it is "-".
+    // In the table, negation and subtraction are both called "-".
     return op == UnaryOp::neg ? "neg" : info(op).name;
 }
 

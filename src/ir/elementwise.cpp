@@ -13,15 +13,15 @@
 namespace fact::ir {
 namespace {
 
-constexpr std::int64_t kPiece = 256;           // elements of a row computed at once
+constexpr std::int64_t kPiece = 256;           // elements of a row that are computed at once
 constexpr std::int64_t kTaskElements = 16384;  // of one task, in whole rows
 
 using Coordinates = std::vector<std::int64_t>;
 
-// One expression of the program: computes a register from earlier ones.
+// One expression of the program: computes a piece of a row from those of earlier steps.
 struct Step {
     ExprId expr{};
-    const Source* source = nullptr;  // set if it is loaded: a parameter or an earlier result
+    const Source* source = nullptr;  // set if the values are loaded instead of computed
     bool varies = false;             // along the row; otherwise it is one number
 };
 
@@ -30,7 +30,7 @@ class Program {
   public:
     Program(const Environment& environment, ExprId root, std::optional<DimId> inner)
         : environment_(environment), root_(root), inner_(inner) {
-        registers_.resize(index(root) + 1);
+        step_of_.resize(index(root) + 1);
         const auto needed = needed_for(environment.kernel, {root}, [&](ExprId id) {
             return environment.sources.contains(static_cast<std::uint32_t>(id));
         });
@@ -57,17 +57,17 @@ class Program {
         const auto* permute = std::get_if<Permute>(&expr.node);
         const auto* expand = std::get_if<Expand>(&expr.node);
         if ((permute || expand) && source == environment_.sources.end()) {
-            registers_[index(id)] = registers_[index(permute ? permute->x : expand->x)];
+            step_of_[index(id)] = step_of_[index(permute ? permute->x : expand->x)];
             return;
         }
-        registers_[index(id)] = steps_.size();
+        step_of_[index(id)] = steps_.size();
         steps_.push_back(
             {id, source == environment_.sources.end() ? nullptr : &source->second, varies});
     }
 
     Row row(ExprId id, const std::vector<double>& memory) const {
-        const std::size_t slot = registers_[index(id)];
-        return {&memory[slot * kPiece], steps_[slot].varies ? 1 : 0};
+        const std::size_t step = step_of_[index(id)];
+        return {&memory[step * kPiece], steps_[step].varies ? 1 : 0};
     }
 
     void compute(const Step& step, const Coordinates& at, std::int64_t count,
@@ -118,7 +118,7 @@ class Program {
     ExprId root_;
     std::optional<DimId> inner_;
     std::vector<Step> steps_;
-    std::vector<std::size_t> registers_;  // by expression: its step
+    std::vector<std::size_t> step_of_;  // by expression id: the position of its step
 };
 
 }  // namespace
@@ -134,7 +134,7 @@ void evaluate(const Environment& environment, ExprId root, const std::vector<Dim
     const std::int64_t rows_per_task = std::max<std::int64_t>(1, kTaskElements / length);
 
     parallel_for(ceil_div(rows, rows_per_task), environment.threads, [&](std::int64_t task) {
-        std::vector<double> memory(program.size() * kPiece), splat(kPiece);
+        std::vector<double> memory(program.size() * kPiece), repeated(kPiece);
         Coordinates at(environment.extents.size());
         const std::int64_t end = std::min(rows, (task + 1) * rows_per_task);
         for (std::int64_t r = task * rows_per_task; r < end; ++r) {
@@ -149,8 +149,8 @@ void evaluate(const Environment& environment, ExprId root, const std::vector<Dim
                 const std::int64_t count = std::min(kPiece, length - first);
                 Row row = program.run(at, count, memory);
                 if (row.step == 0) {
-                    std::fill_n(splat.data(), count, *row.data);
-                    row.data = splat.data();
+                    std::fill_n(repeated.data(), count, *row.data);
+                    row.data = repeated.data();
                 }
                 sink(at, count, row.data);
             }

@@ -18,10 +18,11 @@ struct Source {
 
 struct Environment {
     const Kernel& kernel;
-    std::vector<std::int64_t> extents;                  // by dimension id
-    std::unordered_map<std::uint32_t, Source> sources;  // by expression id: what is not elementwise
-    bool round_casts = true;
-    int threads = 0;
+    std::vector<std::int64_t> extents;  // by dimension id
+    // By expression id: parameters, and results that are not elementwise.
+    std::unordered_map<std::uint32_t, Source> sources;
+    bool round_casts = true;  // as in InterpretOptions
+    int threads = 0;          // as in InterpretOptions
 };
 
 // Receives `count` values along the last dimension, starting at the coordinates (by dimension id).

@@ -20,11 +20,12 @@ ExprId scores_of(Kernel& kernel, const Attention& node) {
         scores = b.binary(BinaryOp::mul, b.unary(UnaryOp::tanh, share), b.literal(*node.cap));
     }
     if (node.bias) scores = b.binary(BinaryOp::add, scores, *node.bias);
-    // Operands are in variables: compilers differ in the order in which they evaluate arguments.
+    // Operands are in variables: compilers differ in the order in which they evaluate arguments,
+    // and that would be the order of the expressions.
     const auto hide_unless = [&](BinaryOp op, ExprId x, ExprId y) {
-        const ExprId none = b.literal(-std::numeric_limits<double>::infinity()),
-                     seen = b.binary(op, x, y);
-        scores = b.select(seen, scores, none);
+        const ExprId hidden = b.literal(-std::numeric_limits<double>::infinity()),
+                     is_seen = b.binary(op, x, y);
+        scores = b.select(is_seen, scores, hidden);
     };
     if (node.causal) {
         const ExprId column = b.index(n), row = b.index(m);
@@ -68,19 +69,19 @@ Kernel expand_attention(const Kernel& kernel, const std::function<bool(ExprId)>&
     Kernel out = kernel;
     out.exprs.clear();
     std::vector<ExprId> moved(kernel.exprs.size());
-    std::map<ExprId, ExprId> scores;  // of expanded attentions
+    std::map<ExprId, ExprId> scores;  // in `out`, by the id of the expanded attention in `kernel`
     for (std::size_t i = 0; i < kernel.exprs.size(); ++i) {
         const auto id = static_cast<ExprId>(i);
         Expr expr = kernel.exprs[i];
         for_each_operand(expr.node, [&](ExprId& x) { x = moved[index(x)]; });
         const auto* attention = std::get_if<Attention>(&expr.node);
-        const auto* sums = std::get_if<LogSumExp>(&kernel.exprs[i].node);
+        const auto* log_sum_exp = std::get_if<LogSumExp>(&kernel.exprs[i].node);
         const std::size_t first = out.exprs.size();
         if (attention && !(keep && keep(id))) {
             scores[id] = scores_of(out, *attention);
             moved[i] = weighted_values(out, *attention, scores[id]);
-        } else if (sums && scores.contains(sums->attention)) {
-            moved[i] = log_sum(out, scores[sums->attention]);
+        } else if (log_sum_exp && scores.contains(log_sum_exp->attention)) {
+            moved[i] = log_sum(out, scores[log_sum_exp->attention]);
         } else {
             moved[i] = out.add(std::move(expr));
             continue;

@@ -40,7 +40,8 @@ std::string solve_extents(const Kernel& kernel, std::vector<std::int64_t>& exten
         const Dim& dim = kernel.dims[d];
         if (!dim.extent) continue;
         if (extents[d] != kUnknownExtent && extents[d] != *dim.extent)
-            return fmt::format("dimension {} has {} elements", dim.name, extents[d]);
+            return fmt::format("dimension {} has {} elements, but must have {}", dim.name,
+                               extents[d], *dim.extent);
         extents[d] = *dim.extent;
     }
     const auto known = [&](DimId dim) { return extents[index(dim)] != kUnknownExtent; };
@@ -50,7 +51,7 @@ std::string solve_extents(const Kernel& kernel, std::vector<std::int64_t>& exten
             const Dim& dim = kernel.dims[d];
             if (dim.factors.empty()) continue;
             const auto product = product_of(dim, extents);
-            if (!product) return fmt::format("dimension {} is too large", dim.name);
+            if (!product) return fmt::format("dimension {} has more than 2^62 elements", dim.name);
             const auto missing = only_unknown(dim, known);
             bool all_known = true;
             for (const DimId factor : dim.factors) all_known &= known(factor);

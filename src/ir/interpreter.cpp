@@ -195,19 +195,19 @@ class Interpreter {
         return sums;
     }
 
-    // a @ b if `by_columns`, else a @ transposed(b), with a result over `dims`. f64 satisfies any
-    // precision.
-    std::vector<double> multiply(ExprId a, ExprId b, bool by_columns,
+    // With a[..., M, K], b[..., K, N] (`b_is_kn`) or b[..., N, K], and a result over `dims`. f64
+    // satisfies any precision.
+    std::vector<double> multiply(ExprId a, ExprId b, bool b_is_kn,
                                  const std::vector<DimId>& dims) const {
         const auto& a_dims = kernel_[a].type.dims;
-        return multiply(materialize(environment_, a, a_dims), a_dims, b, by_columns, dims);
+        return multiply(materialize(environment_, a, a_dims), a_dims, b, b_is_kn, dims);
     }
 
     std::vector<double> multiply(const std::vector<double>& a, const std::vector<DimId>& a_dims,
-                                 ExprId b_expr, bool by_columns,
+                                 ExprId b_expr, bool b_is_kn,
                                  const std::vector<DimId>& dims) const {
         auto b_dims = kernel_[b_expr].type.dims;
-        if (by_columns) std::swap(b_dims.end()[-1], b_dims.end()[-2]);
+        if (b_is_kn) std::swap(b_dims.end()[-1], b_dims.end()[-2]);
         const auto b = materialize(environment_, b_expr, b_dims);
 
         const std::vector<DimId> batch_dims(dims.begin(), dims.end() - 2);

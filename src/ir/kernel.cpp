@@ -34,7 +34,7 @@ DimId Kernel::dim(const std::string& name_or_digits) {
 DimId Kernel::factored_dim(const std::vector<DimId>& all) {
     if (all.size() == 1) return all.front();
     const auto flat = factors(all);
-    // A product with an alias is an alias too: one tensor may have both as rows and columns.
+    // A product with an alias is a dimension of its own: with F = E, a tensor may be [8*E, 8*F].
     const bool aliased = std::any_of(
         all.begin(), all.end(), [&](DimId dim) { return dims[index(dim)].factors.size() == 1; });
     const auto name = factored_name(aliased ? all : flat);

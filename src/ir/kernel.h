@@ -32,7 +32,8 @@ constexpr std::size_t index(DimId id) {
 }
 
 // A symbol bound at run time, a constant extent (then `name` is its digits), or a factored
-// dimension ("8*D"), which a View can split. A factored one may have its own name (N = 8*D).
+// dimension ("8*D"), which a View can split. A factored one may have its own name (N = 8*D); with a
+// single factor it is an alias (N = D).
 struct Dim {
     std::string name;
     std::optional<std::int64_t> extent;

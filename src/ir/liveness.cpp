@@ -1,3 +1,4 @@
+// Which expressions and dimensions a kernel needs: functions that ir/kernel.h declares.
 #include <algorithm>
 
 #include "ir/needed.h"

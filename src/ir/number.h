@@ -20,7 +20,7 @@ inline float f32_from_f16(std::uint16_t bits) {
     const std::uint32_t sign = std::uint32_t{bits & 0x8000u} << 16;
     const std::uint32_t exponent = (bits >> 10) & 0x1f, fraction = bits & 0x3ff;
     if (exponent == 0x1f) return std::bit_cast<float>(sign | 0x7f800000u | (fraction << 13));
-    if (exponent != 0)
+    if (exponent != 0)  // 112: the difference of the two types' exponent biases, 127 and 15
         return std::bit_cast<float>(sign | ((exponent + 112) << 23) | (fraction << 13));
     const float magnitude = static_cast<float>(fraction) * 0x1p-24f;  // subnormal, exact
     return sign ? -magnitude : magnitude;
@@ -29,18 +29,21 @@ inline float f32_from_f16(std::uint16_t bits) {
 // Rounds to nearest even; overflow becomes infinite, NaN stays NaN.
 inline std::uint16_t bf16_from_f32(float value) {
     const auto bits = std::bit_cast<std::uint32_t>(value);
+    // The bit is set so that the fraction is not 0, which would be an infinity.
     if (std::isnan(value)) return static_cast<std::uint16_t>((bits >> 16) | 0x40u);
     return static_cast<std::uint16_t>((bits + 0x7fffu + ((bits >> 16) & 1u)) >> 16);
 }
 
+// The same for f16.
 inline std::uint16_t f16_from_f32(float value) {
     const auto bits = std::bit_cast<std::uint32_t>(value);
     const auto sign = static_cast<std::uint16_t>((bits >> 16) & 0x8000u);
     const std::uint32_t magnitude = bits & 0x7fffffffu;
-    if (magnitude > 0x7f800000u) return sign | 0x7e00u;
+    if (magnitude > 0x7f800000u) return sign | 0x7e00u;   // NaN
     if (magnitude >= 0x477ff000u) return sign | 0x7c00u;  // rounds past the largest, 65504
     if (magnitude < 0x38800000u) {
-        // Subnormal: adding 0.5 leaves the rounded multiple of 2^-24 in the low bits.
+        // Below 2^-14, so subnormal: adding 0.5 leaves the rounded multiple of 2^-24 in the low
+        // bits.
         const float shifted = std::bit_cast<float>(magnitude) + 0.5f;
         return sign |
                static_cast<std::uint16_t>(std::bit_cast<std::uint32_t>(shifted) - 0x3f000000u);

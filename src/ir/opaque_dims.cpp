@@ -55,7 +55,7 @@ void make_opaque(Kernel& kernel, DimId id) {
     Dim& dim = kernel.dims[index(id)];
     const auto factors = std::exchange(dim.factors, {});
     if (dim.name.find('*') != std::string::npos) dim.name = unused_identifier(kernel, dim.name);
-    if (factors.size() < 2) return;  // a single factor is an alias: longer ones do not contain it
+    if (factors.size() < 2) return;  // an alias N = D: longer dimensions have D as a factor, not N
     for (Dim& other : kernel.dims) {
         const auto run =
             std::search(other.factors.begin(), other.factors.end(), factors.begin(), factors.end());

@@ -27,6 +27,7 @@ double sign(double x) {
     return x > 0 ? 1 : x < 0 ? -1 : x;
 }
 
+// NaN if either operand is; so is max.
 double min(double a, double b) {
     return a < b || std::isnan(a) ? a : b;
 }

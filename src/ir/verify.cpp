@@ -1,3 +1,4 @@
+// verify(), which ir/kernel.h declares.
 #include <fmt/format.h>
 
 #include <algorithm>

@@ -1,4 +1,5 @@
-// Several units at a time: threads that each wait for one compiler process.
+// Several units at a time, by threads that each wait for one compiler process: compile_all() of
+// jit/compiler.h.
 #include <condition_variable>
 #include <deque>
 #include <mutex>
@@ -40,8 +41,8 @@ std::vector<Result<Artifact>> compile_all(
         }
     };
     std::vector<std::jthread> threads;
-    const auto wanted = std::min<std::size_t>(std::max(jobs, 1), units.size());
-    for (std::size_t i = 0; i < wanted; ++i) threads.emplace_back(work);
+    const auto num_threads = std::min<std::size_t>(std::max(jobs, 1), units.size());
+    for (std::size_t i = 0; i < num_threads; ++i) threads.emplace_back(work);
 
     for (std::size_t reported = 0; reported < units.size(); ++reported) {
         std::unique_lock lock(mutex);

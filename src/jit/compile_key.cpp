@@ -18,7 +18,7 @@ namespace {
 namespace fs = std::filesystem;
 
 // What an #include line names between quotes or angle brackets; "" for any other line.
-std::string_view included(std::string_view line) {
+std::string_view included_name(std::string_view line) {
     const auto skip = [&] {
         line.remove_prefix(std::min(line.find_first_not_of(" \t"), line.size()));
     };
@@ -34,13 +34,14 @@ std::string_view included(std::string_view line) {
     return end == line.npos ? std::string_view() : line.substr(0, end);
 }
 
-// Follows every #include line, whatever #if it is in: a header too many only costs a compilation.
+// Adds the headers under `root` that `text`, a file in `folder`, includes. Follows every #include
+// line, whatever #if it is in: a header too many only costs a compilation.
 void follow(std::string_view text, const fs::path& folder, const fs::path& root,
             std::set<std::string>& headers) {
     while (!text.empty()) {
         const std::string_view line = text.substr(0, text.find('\n'));
         text.remove_prefix(std::min(line.size() + 1, text.size()));
-        const std::string_view name = included(line);
+        const std::string_view name = included_name(line);
         if (name.empty()) continue;
         for (const fs::path& place : {folder / name, root / name}) {
             std::error_code ignored;
@@ -60,8 +61,8 @@ void add(std::string& bytes, std::string_view part) {
     bytes += fmt::format("{}:{}\n", part.size(), part);
 }
 
-// Comments become nothing, and lines lose their trailing blanks; empty ones are left out. A
-// reworded comment therefore recompiles nothing and keeps what was measured valid.
+// Leaves out comments, blanks at the ends of lines and empty lines. A reworded comment therefore
+// recompiles nothing and keeps what was measured valid.
 std::string without_comments(std::string_view text) {
     std::string out, line;
     bool in_literal = false;
@@ -91,7 +92,7 @@ std::string without_comments(std::string_view text) {
     return out;
 }
 
-// The source, and every header of ours that it includes.
+// Adds the source and every header of FACT's that it includes.
 void add_code(std::string& bytes, const std::string& source, const fs::path& kernels_folder) {
     add(bytes, without_origins(source));
     for (const auto& header : header_closure(source, kernels_folder)) {

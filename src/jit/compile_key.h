@@ -13,7 +13,8 @@ namespace fact::jit {
 // a folder is.
 std::vector<std::string> code_flags(const std::string& arch);
 
-// Our headers that `source` includes, directly or not, relative to the kernels folder and sorted.
+// FACT's headers that `source` includes, directly or through others, sorted and relative to the
+// kernels folder.
 std::vector<std::string> header_closure(const std::string& source,
                                         const std::filesystem::path& kernels_folder);
 

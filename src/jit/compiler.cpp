@@ -87,7 +87,8 @@ Result<Artifact> find_compiled(const Unit& unit, const Toolchain& toolchain,
 
 namespace {
 
-// Keys that a thread of this process is compiling: other threads that need one wait for it.
+// Marks a key as being compiled by a thread of this process: until this object is destroyed, other
+// threads that need the same key wait.
 class InProgress {
   public:
     explicit InProgress(std::string key) : key_(std::move(key)) {
@@ -119,10 +120,6 @@ class InProgress {
     std::string key_;
 };
 
-}  // namespace
-
-namespace {
-
 // Compiles in `folder`, which is then moved into the store; nullopt if a header was edited while
 // the compiler ran.
 Result<std::optional<Artifact>> attempt(const Unit& unit, const Toolchain& toolchain,
@@ -142,9 +139,10 @@ Result<std::optional<Artifact>> attempt(const Unit& unit, const Toolchain& toolc
     if (auto written = write_file_atomic(folder / "log.txt", log); !written) return written.error();
 
     std::vector<fs::path> headers;
-    if (const auto rule = read_file(folder / "headers.d")) headers = headers_in_rule(*rule);
+    if (const auto rule = read_file(folder / "headers.d")) headers = headers_in_make_rule(*rule);
     const auto list = keep_headers(headers, toolchain, store);
     if (!list) return list.error();
+    // kernel.cu was written just before the compiler started.
     if (any_written_since(folder / "kernel.cu", headers) || compile_key(unit, toolchain) != key)
         return std::optional<Artifact>();
     auto artifact = publish(folder, store, key, unit, toolchain, *list, exit->seconds);
@@ -161,7 +159,7 @@ Result<Artifact> compile(const Unit& unit, const Toolchain& toolchain, const fs:
     const fs::path store = fs::absolute(given_store);
     for (int i = 0; i < kAttempts; ++i) {
         const std::string key = compile_key(unit, toolchain);
-        const InProgress alone(key);
+        const InProgress in_progress(key);
         if (auto hit = find_entry(store, key, toolchain)) return hit;
         if (auto writable = ensure_writable_folder(store); !writable) return writable.error();
         const TemporaryFolder work(store, ".compiling");

@@ -12,7 +12,7 @@
 
 namespace fact::jit {
 
-// Several times what the largest kernel needs.
+// In bytes: several times what compiling the largest kernel needs.
 inline constexpr std::uint64_t kDefaultCompilerMemory = std::uint64_t{16} << 30;
 
 // The compilers and headers: found once, and part of every key.
@@ -24,8 +24,9 @@ struct Toolchain {
     // The most address space that each of the compiler's passes may use; 0: no limit.
     std::uint64_t memory_bytes = kDefaultCompilerMemory;
 };
-// Searches FACT_NVCC and PATH, CUTLASS_DIR, FACT_DEPS_DIR and FACT's own Python environment
-// (FACT_PYTHON_PREFIX); the memory limit is FACT_COMPILER_MEMORY, in GiB.
+// Searches for nvcc in FACT_NVCC and PATH, for CUTLASS in FACT_CUTLASS_INCLUDE, CUTLASS_DIR and
+// FACT_DEPS_DIR, and for both in FACT's own Python environment (FACT_PYTHON_PREFIX). The kernels
+// folder is in FACT_ROOT or above this program; FACT_COMPILER_MEMORY, in GiB, limits the memory.
 Result<Toolchain> find_toolchain();
 
 struct Unit {
@@ -37,10 +38,10 @@ struct Unit {
 struct Artifact {
     std::filesystem::path cubin;  // in the store
     std::string sha256;           // of the cubin
-    std::string key;
-    std::string headers;  // the name of the list of headers that were read (jit/headers.h)
-    bool cached = false;  // it was in the store already
-    double seconds = 0;   // that compiling it took
+    std::string key;              // compile_key() of the unit
+    std::string headers;          // the name of the list of headers that were read (jit/headers.h)
+    bool cached = false;          // it was in the store already
+    double seconds = 0;           // that compiling it took
     int registers = 0, spill_bytes = 0;
     Fitness fitness = Fitness::sound;
     std::string log;

@@ -18,7 +18,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Two edits within one tick of the file system's clock have the same time.
+// Two edits within one tick of the file system's clock may have the same time. No usual file system
+// has a longer tick than this.
 constexpr std::int64_t kTick = 2'000'000'000;  // ns
 
 std::int64_t nanoseconds(const timespec& time) {
@@ -31,7 +32,7 @@ std::int64_t now() {
     return nanoseconds(time);
 }
 
-// What an edit of a file changes.
+// A file's metadata, some of which differs after an edit.
 struct FileState {
     std::int64_t size = 0, written = 0, changed = 0;  // bytes; mtime and ctime in ns
     std::uint64_t inode = 0;
@@ -44,33 +45,33 @@ std::optional<FileState> state_of(const fs::path& file) {
                      status.st_ino};
 }
 
-// The prefixes of listed headers: "kernels:sm90/x.cuh" is a header in the toolchain's kernels
-// folder.
+// The prefixes of names in a list, and their folders: "kernels:sm90/x.cuh" is a header in the
+// toolchain's kernels folder. A header elsewhere has its path as its name.
 std::array<std::pair<std::string_view, fs::path>, 2> roots(const Toolchain& toolchain) {
     return {{{"kernels:", toolchain.kernels_folder.lexically_normal()},
              {"cutlass:", toolchain.cutlass_include.lexically_normal()}}};
 }
 
-std::string listed_as(const fs::path& header, const Toolchain& toolchain) {
+std::string name_from_path(const fs::path& header, const Toolchain& toolchain) {
     const fs::path path = header.lexically_normal();
-    for (const auto& [name, root] : roots(toolchain)) {
+    for (const auto& [prefix, root] : roots(toolchain)) {
         const std::string inside = path.lexically_relative(root).string();
-        if (!inside.empty() && !inside.starts_with("..")) return std::string(name) + inside;
+        if (!inside.empty() && !inside.starts_with("..")) return std::string(prefix) + inside;
     }
     return path.string();
 }
 
-fs::path header_listed_as(std::string_view text, const Toolchain& toolchain) {
-    for (const auto& [name, root] : roots(toolchain))
-        if (text.starts_with(name)) return root / text.substr(name.size());
-    return text;
+fs::path path_from_name(std::string_view name, const Toolchain& toolchain) {
+    for (const auto& [prefix, root] : roots(toolchain))
+        if (name.starts_with(prefix)) return root / name.substr(prefix.size());
+    return name;
 }
 
 struct ListedHeader {
     std::string_view hash, name;
 };
-// Each line has a hash, a blank and a name.
-std::vector<ListedHeader> headers_of(std::string_view text) {
+// Reads a list, each line of which has a hash, a blank and a name.
+std::vector<ListedHeader> headers_in_list(std::string_view text) {
     std::vector<ListedHeader> lines;
     while (!text.empty()) {
         const std::string_view line = text.substr(0, text.find('\n'));
@@ -87,7 +88,7 @@ fs::path file_of(const std::string& list, const fs::path& store) {
 
 }  // namespace
 
-std::vector<fs::path> headers_in_rule(std::string_view rule) {
+std::vector<fs::path> headers_in_make_rule(std::string_view rule) {
     const auto colon = rule.find(" :");
     if (colon == rule.npos) return {};
     std::vector<fs::path> files;
@@ -115,14 +116,15 @@ std::vector<fs::path> headers_in_rule(std::string_view rule) {
 }
 
 bool any_written_since(const fs::path& file, const std::vector<fs::path>& headers) {
-    const auto since = state_of(file);
-    const std::int64_t until = now();
-    const auto meanwhile = [&](std::int64_t time) {
-        return time > since->latest() && time <= until;
+    const auto reference = state_of(file);
+    if (!reference) return true;
+    const std::int64_t checked_at = now();
+    const auto is_since = [&](std::int64_t time) {
+        return time > reference->latest() && time <= checked_at;
     };
-    return !since || std::ranges::any_of(headers, [&](const fs::path& header) {
+    return std::ranges::any_of(headers, [&](const fs::path& header) {
         const auto state = state_of(header);
-        return !state || meanwhile(state->written) || meanwhile(state->changed);
+        return !state || is_since(state->written) || is_since(state->changed);
     });
 }
 
@@ -132,7 +134,7 @@ Result<std::string> keep_headers(const std::vector<fs::path>& headers, const Too
     for (const fs::path& header : headers) {
         const auto content = read_file(header);
         if (!content) return content.error();
-        text += fmt::format("{} {}\n", sha256_hex(*content), listed_as(header, toolchain));
+        text += fmt::format("{} {}\n", sha256_hex(*content), name_from_path(header, toolchain));
     }
     std::string name = short_hash(text);
     const auto stored = read_file(file_of(name, store));
@@ -145,11 +147,11 @@ Result<std::string> keep_headers(const std::vector<fs::path>& headers, const Too
 bool headers_unchanged(const std::string& list, const Toolchain& toolchain, const fs::path& store) {
     const auto text = read_file(file_of(list, store));
     if (!text || short_hash(*text) != list) return false;
-    const auto lines = headers_of(*text);
+    const auto lines = headers_in_list(*text);
     std::string states;
     std::int64_t latest = 0;
     for (const ListedHeader& line : lines) {
-        const fs::path header = header_listed_as(line.name, toolchain);
+        const fs::path header = path_from_name(line.name, toolchain);
         const auto state = state_of(header);
         if (!state) return false;
         states += fmt::format("{} {} {} {} {}\n", header.string(), state->size, state->written,
@@ -157,15 +159,17 @@ bool headers_unchanged(const std::string& list, const Toolchain& toolchain, cons
         latest = std::max(latest, state->latest());
     }
     states = sha256_hex(states);
-    const fs::path checked = store / "headers" / (list + ".seen");
-    if (const auto before = read_file(checked); before && *before == states) return true;
+    // The hash of the states that the headers had when their contents were last found unchanged.
+    const fs::path seen = store / "headers" / (list + ".seen");
+    if (const auto before = read_file(seen); before && *before == states) return true;
     const std::int64_t started = now();
     for (const ListedHeader& line : lines) {
-        const auto content = read_file(header_listed_as(line.name, toolchain));
+        const auto content = read_file(path_from_name(line.name, toolchain));
         if (!content || sha256_hex(*content) != line.hash) return false;
     }
-    // If this file cannot be written, the headers are read again the next time.
-    if (latest < started - kTick) (void)write_file_atomic(checked, states);
+    // A header that was edited less than a tick ago may be edited again without getting a new time,
+    // so its state is not kept. Without the file, the headers are read again the next time.
+    if (latest < started - kTick) (void)write_file_atomic(seen, states);
     return true;
 }
 

@@ -11,11 +11,12 @@
 
 namespace fact::jit {
 
-// The headers named in a rule written by `nvcc -MD`, without files in the unit's own folder.
-std::vector<std::filesystem::path> headers_in_rule(std::string_view rule);
+// The headers named in a make rule that `nvcc -MD` wrote. Relative paths are left out: they are
+// files in the folder of the unit, where nvcc runs, such as kernel.cu.
+std::vector<std::filesystem::path> headers_in_make_rule(std::string_view rule);
 
-// Whether one of `headers` was written after `file`, or is gone. A time in the future, as after a
-// clock was set back, is ignored.
+// Whether one of `headers` was written after `file`, or one of these files is gone. A header whose
+// time is in the future, as after the clock was set back, counts as not written.
 bool any_written_since(const std::filesystem::path& file,
                        const std::vector<std::filesystem::path>& headers);
 

@@ -19,7 +19,8 @@ struct Origin {
 // The origin an emitted line names, if it names one.
 std::optional<Origin> origin_of(std::string_view emitted_line);
 
-// The file without these comments: equal code is then equal whatever text it came from.
+// The emitted file without these comments: code that is the same apart from the kernel text it came
+// from becomes equal.
 std::string without_origins(std::string_view emitted);
 
 struct CompilerError {
@@ -31,7 +32,7 @@ struct CompilerError {
 };
 
 // The errors of the log, in order. An error in a header is placed at the line of the emitted file
-// that causes it, if nvcc names it. `file` is the emitted file's name.
+// that causes it, if nvcc names that line. `file` is the emitted file's name.
 std::vector<CompilerError> errors_in(std::string_view log, std::string_view emitted,
                                      std::string_view file);
 
@@ -39,8 +40,8 @@ struct KernelText {
     std::string_view name, text;
 };
 
-// The first errors, for people: with the line of kernel text if it is known, else with the emitted
-// line; "" if the log names no error.
+// The first `most` errors, for people: with the line of kernel text if it is known, else with the
+// emitted line; "" if the log names no error.
 std::string report_errors(std::string_view log, std::string_view emitted, const KernelText& kernel,
                           std::string_view file, std::size_t most = 6);
 

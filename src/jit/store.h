@@ -9,7 +9,8 @@
 
 namespace fact::jit {
 
-// The entry of that key; an Error if it is missing or damaged, or if headers have changed since.
+// The entry of that key; an Error if it is missing or damaged, or if headers that the compiler read
+// have changed.
 Result<Artifact> find_entry(const std::filesystem::path& store, const std::string& key,
                             const Toolchain& toolchain);
 

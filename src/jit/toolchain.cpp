@@ -1,4 +1,4 @@
-// Where nvcc, CUTLASS and our skeletons are.
+// Where nvcc, CUTLASS and FACT's skeletons are: find_toolchain() of jit/compiler.h.
 #include <fmt/format.h>
 #include <unistd.h>
 

@@ -35,7 +35,7 @@ void find_around(const Around& family, Search& search, const Sink& sink) {
 
 void find_anywhere(const Anywhere& family, Search& search, const Sink& sink) {
     auto found = guarded([&]() -> Result<std::vector<Candidate>> { return family.find(search); });
-    if (!found) {  // these families anchor on products; another one may still find a pattern there
+    if (!found) {  // families of this kind anchor on products, so every product gets the reason
         for (std::size_t i = 0; i < search.graph.nodes.size(); ++i)
             if (is_anchor(search.graph.nodes[i]))
                 search.note(static_cast<NodeId>(i), found.error().message);

@@ -63,6 +63,7 @@ std::string reason_for(const Graph& graph, const Facts& facts, const SearchOutco
     if (node.target.starts_with("aten.rand")) return "it draws random numbers: it stays with torch";
     const auto reason = outcome.reasons.find(id);
     const bool has_reason = reason != outcome.reasons.end();
+    // Rules cover a cat or stack only if it joins halves that some family has looked at.
     const bool supported = is_anchor(node) || is_attention(node) || find_rowwise(node) ||
                            find_pointwise(node) != nullptr ||
                            (read_joining(graph, node) && has_reason);

@@ -17,12 +17,12 @@ namespace fs = std::filesystem;
 
 namespace {
 
-constexpr std::string_view kAgain =
+constexpr std::string_view kRewriteHint =
     "write the package again with `fact optimize`, or `fact compose` on its run folder, or copy it "
     "again from where it came";
 
 Error damaged(const fs::path& folder, const std::string& path, const std::string& how) {
-    return {fmt::format("{}: {} {}", folder.string(), path, how), std::string(kAgain)};
+    return {fmt::format("{}: {} {}", folder.string(), path, how), std::string(kRewriteHint)};
 }
 
 // Packages may share a large archive by hard links, so the hash of a large file is remembered.

@@ -31,7 +31,8 @@ void check_path(const std::string& path) {
         end = std::min(path.find('/', begin), path.size());
         fine = is_plain_part(std::string_view(path).substr(begin, end - begin));
     }
-    if (!fine) throw SchemaError(fmt::format("'{}' is not a name of a file in a package", path));
+    if (!fine)
+        throw SchemaError(fmt::format("'{}' is not the path of a file in the package", path));
 }
 
 File file_from(const json& value) {
@@ -39,7 +40,8 @@ File file_from(const json& value) {
     const auto& sha256 = get_text(value, "sha256");
     const bool hex =
         sha256.size() == 64 && sha256.find_first_not_of("0123456789abcdef") == std::string::npos;
-    if (size < 0 || !hex) throw SchemaError("its size or SHA-256 is not valid");
+    if (size < 0 || !hex)
+        throw SchemaError("its size is negative, or its SHA-256 is not 64 hex digits");
     return {static_cast<std::uint64_t>(size), sha256};
 }
 

@@ -28,7 +28,7 @@ using Files = std::map<std::string, File>;  // by path in the package, with "/"
 struct Manifest {
     std::string identity;  // SHA-256 of manifest.json, which has the hashes of all other files
     Files files;           // all but manifest.json
-    std::vector<std::string> calls;       // ids of its fused calls
+    std::vector<std::string> calls;       // FusedCall::id of each call that a kernel computes
     std::vector<std::string> namespaces;  // of the operators that it calls
     std::vector<std::string> classes;     // Python classes of its arguments and results
     bool without_weights = false;         // the original module's weights are not in the package

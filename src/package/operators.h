@@ -14,7 +14,8 @@ std::vector<std::string> namespaces(const graph::Graph& graph);
 
 // Every package may call torch's own operators on tensors (aten, prims), except those that access
 // anything else, such as aten.from_file. Operators that a library adds to torch are code of that
-// library: a package may call them if its manifest declares the namespace and the caller allows it.
+// library: a package may call them if its manifest declares the namespace (`declared`) and the
+// caller allows it (`allowed`).
 Result<> check_operators(const graph::Graph& graph, const std::vector<std::string>& declared,
                          const std::vector<std::string>& allowed);
 

@@ -10,7 +10,8 @@ namespace fact::registry {
 
 // The name of a record's file: 16 hex digits, a hash of everything that the result depends on (the
 // work and the versions of the compiler and of CUTLASS), except FACT's own code: after a change of
-// that code a new record replaces the old one. Paths, names and dates are not part of it.
+// that code a new record replaces the old one. Paths, dates and the kernel's name are not part of
+// it.
 std::string key(const Work& work, std::string_view toolchain_versions);
 inline std::string key(const Record& record) {
     return key(record.work, record.toolchain.versions);

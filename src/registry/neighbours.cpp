@@ -16,8 +16,8 @@ double log_distance(std::int64_t a, std::int64_t b) {
                               static_cast<double>(std::max<std::int64_t>(b, 1))));
 }
 
-// How different the computations are, 0 for the same; nullopt if schedules cannot be reused.
-// `identity`: rule_identity of the wanted text.
+// How different the computations and GPUs are, 0 for the same; nullopt if schedules cannot be
+// reused. `identity`: rule_identity of the wanted text.
 std::optional<int> unlikeness(const Work& recorded, const Work& wanted,
                               const std::string& identity) {
     const auto kind = [](const Work& w) {

@@ -27,7 +27,7 @@ Times times_from(const Parsed& json) {
     if (t.runs < 0 || t.median_us < 0 || (t.runs > 0 && t.median_us == 0))
         throw SchemaError("a time is not greater than 0");
     if (t.runs > 0 && !(t.low_us <= t.median_us && t.median_us <= t.high_us))
-        throw SchemaError("a median is outside of its spread");
+        throw SchemaError("a median is not between its low and its high time");
     return t;
 }
 
@@ -150,7 +150,8 @@ std::string why_untrusted(const Record& r) {
     for (const auto* checks : {&r.checks, &r.text_checks})
         for (const auto& check : *checks)
             for (const double error : {check.kernel.largest, check.kernel.rms})
-                if (!std::isfinite(error) || error < 0) return "one of its errors is not a number";
+                if (!std::isfinite(error) || error < 0)
+                    return "one of its errors is negative or not a number";
     return {};
 }
 
@@ -164,7 +165,7 @@ Record sound_record(const Parsed& json) {
     if (const auto why = why_untrusted(r); !why.empty()) throw SchemaError(why);
     if (const auto& stated = get_text(json, "key"); stated != key(r))
         throw SchemaError(
-            fmt::format("its key is {}, but its content is that of {}", stated, key(r)));
+            fmt::format("its key is {}, but its content has the key {}", stated, key(r)));
     return r;
 }
 

@@ -21,7 +21,7 @@ struct Tensor {
     std::string name;
     bool constant = false;  // a weight: prepared once
     int alignment = 16;     // bytes
-    std::vector<int> dims;  // how many of the graph's dimensions each of the text's merges
+    std::vector<int> dims;  // for each dimension of the text, how many of the graph's it merges
     bool operator==(const Tensor&) const = default;
 };
 
@@ -35,7 +35,7 @@ struct Work {
     std::string output;  // of the first result
     bool split = false;  // f32 products from split operands (schedule::Problem)
     bool allow_tf32 = false;
-    bool a_along_k = true, b_along_k = true;  // which dimension of each operand is contiguous
+    bool a_along_k = true, b_along_k = true;  // whether each operand is contiguous along K
     std::int64_t m = 0, n = 0, k = 0, batch = 1;
     std::map<std::string, std::int64_t> extents;  // of all the text's dimensions
     std::vector<Tensor> tensors;                  // parameters, then results
@@ -68,10 +68,10 @@ struct Check {
 
 // Where the record comes from; not part of the key.
 struct Provenance {
-    std::string date;  // of the measurement, UTC: "2026-01-31T12:00:00.000Z"
-    std::string fact;  // version
-    std::string commit;
-    std::string torch;
+    std::string date;    // of the measurement, UTC: "2026-01-31T12:00:00.000Z"
+    std::string fact;    // version
+    std::string commit;  // of FACT's own tree, if known
+    std::string torch;   // the version that traced the subgraph
     bool operator==(const Provenance&) const = default;
 };
 
@@ -99,7 +99,8 @@ std::string to_json(const Record& record, int indent = 1);
 // measurement, an error that is not a number, or the format.
 Result<Record> record_from_json(std::string_view text);
 
-// The largest relative errors of the kernel and of eager in the worst check.
+// The largest relative errors of the kernel and of eager, in the check in which the kernel's is
+// largest.
 struct Exactness {
     double kernel = 0, eager = 0;
 };

@@ -20,7 +20,7 @@ namespace {
 
 constexpr std::size_t kMaxBytes = 1 << 20;  // a record has a few thousand
 
-// Held while a folder's record is compared and replaced; released when the process ends.
+// Held while a folder's record is compared and replaced. A process that dies releases it too.
 class FolderLock {
   public:
     explicit FolderLock(const fs::path& folder)
@@ -48,7 +48,7 @@ Result<Record> read_record(const fs::path& file) {
     if (!text) return text.error();
     auto record = record_from_json(*text);
     if (record && file.stem() != key(*record))
-        return Error{fmt::format("its content is that of {}.json", key(*record)), {}};
+        return Error{fmt::format("its content belongs into {}.json", key(*record)), {}};
     return record;
 }
 

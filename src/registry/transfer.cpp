@@ -40,12 +40,12 @@ std::string to_lines(const std::vector<Entry>& entries) {
 }
 
 Result<Imported> import_lines(const Registry& registry, std::string_view text) {
-    Imported done;
+    Imported imported;
     std::vector<Record> good;
     if (auto whole = record_from_json(text)) {  // a file of the registry itself
         good.push_back(std::move(*whole));
     } else if (try_parse_json(text)) {  // a single object, but no valid record
-        done.refused.push_back({1, whole.error().message});
+        imported.refused.push_back({1, whole.error().message});
     } else {
         int number = 0;
         for (std::size_t begin = 0; begin < text.size();) {
@@ -57,7 +57,7 @@ Result<Imported> import_lines(const Registry& registry, std::string_view text) {
             if (auto record = record_from_json(line))
                 good.push_back(std::move(*record));
             else
-                done.refused.push_back({number, record.error().message});
+                imported.refused.push_back({number, record.error().message});
         }
     }
     for (const auto& record : good) {
@@ -65,17 +65,17 @@ Result<Imported> import_lines(const Registry& registry, std::string_view text) {
         if (!put) return put.error();
         switch (*put) {
             case Registry::Put::added:
-                ++done.added;
+                ++imported.added;
                 break;
             case Registry::Put::replaced:
-                ++done.replaced;
+                ++imported.replaced;
                 break;
             case Registry::Put::kept:
-                ++done.kept;
+                ++imported.kept;
                 break;
         }
     }
-    return done;
+    return imported;
 }
 
 }  // namespace fact::registry

@@ -10,7 +10,7 @@ namespace fact::report {
 
 namespace {
 
-constexpr int kBeforeRuns = 6;  // where the columns for replacements go
+constexpr int kBeforeRuns = 6;  // index of the column "runs": those for replacements go before it
 
 }  // namespace
 

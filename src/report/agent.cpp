@@ -149,7 +149,8 @@ std::string to_text(const Agent& agent) {
             "  {} replayed to other prompts than they were recorded for: prompts, names of "
             "operators or what was measured have changed\n",
             counted(static_cast<std::size_t>(others), "answer"));
-    for (const auto& line : agent.compositions) text += "  other set: " + line + "\n";
+    for (const auto& line : agent.compositions)
+        text += "  another set of patterns for the package: " + line + "\n";
     if (agent.brought) text += gain_text(*agent.brought);
     return text + fmt::format("  stopped: {}\n", agent.stopped) + row_table(agent);
 }

@@ -51,7 +51,7 @@ struct AgentRow {
     bool first_compiled = false;  // its first text had no mistakes
     bool verified = false;        // its kernel ran on a GPU and passed
     bool composed = false;        // the package has it
-    // Of the operators as they run without a kernel; their bound; the kernel's time, 0: not timed.
+    // The operators' time without a kernel, their bound, and the kernel's time (0: not timed).
     double now_us = 0, bound_us = 0, time_us = 0;
     AgentUse use = {};
     bool accepted() const { return outcome == "accepted"; }

@@ -1,3 +1,4 @@
+// The reasons why operators were left alone, for the report (declared in report.h).
 #include <fmt/format.h>
 
 #include <algorithm>

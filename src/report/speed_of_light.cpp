@@ -125,7 +125,7 @@ std::string whole_text(const SpeedOfLight& light) {
     return table.text();
 }
 
-ordered_json to_parts(const BoundRow& row, bool pattern) {
+ordered_json bound_row_json(const BoundRow& row, bool pattern) {
     ordered_json parts{{pattern ? "pattern" : "operator", row.what},
                        {"family", row.family},
                        {"where", row.where},
@@ -224,10 +224,10 @@ std::string to_json(const SpeedOfLight& light, bool with_nodes) {
                        {"operators", light.operators},
                        {"views", light.views}};
     parts["patterns"] = ordered_json::array();
-    for (const auto& row : light.patterns) parts["patterns"].push_back(to_parts(row, true));
+    for (const auto& row : light.patterns) parts["patterns"].push_back(bound_row_json(row, true));
     if (with_nodes) {
         parts["nodes"] = ordered_json::array();
-        for (const auto& row : light.nodes) parts["nodes"].push_back(to_parts(row, false));
+        for (const auto& row : light.nodes) parts["nodes"].push_back(bound_row_json(row, false));
     }
     parts["whole"] = {{"flops", whole.flops},
                       {"unfused_bytes", whole.unfused_bytes},
@@ -271,7 +271,7 @@ std::string gpu_table_text(const std::vector<GpuSpec>& gpus,
                    sources[i]});
     }
     return table.text("") +
-           "calibrated ceilings of the data sheet's peaks (at the highest clock)\n";
+           "rates: the calibrated ceiling of the data sheet's peak (at the highest clock)\n";
 }
 
 }  // namespace fact::report

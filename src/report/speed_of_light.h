@@ -32,6 +32,7 @@ struct SpeedOfLight {
     std::vector<BoundRow> patterns, nodes;
     sol::GraphBound whole;
 
+    // Over the operators one by one, by the bounds: of the patterns, and of one ideal program.
     double fused_speedup() const;
     double best_speedup() const;
 };

@@ -14,6 +14,7 @@ std::string short_schedule(std::string_view schedule) {
                                    {"scheduler ", ""}})
         if (const auto at = out.find(from); at != std::string::npos)
             out.replace(at, from.size(), to);
+    // The scheduler's parameters, such as "(raster: ...)", are at the end.
     if (const auto at = out.find('('); at != std::string::npos) out.erase(at);
     return one_line(out);
 }

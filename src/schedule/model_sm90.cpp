@@ -1,5 +1,6 @@
 // How long a product takes under a schedule: a model of waves, tensor cores, caches and memory,
 // with constants fitted to every legal schedule of eighteen shapes on an H200 (bench/schedules).
+// Its functions are declared in schedule.h.
 #include <algorithm>
 #include <cmath>
 #include <map>
@@ -14,7 +15,7 @@ namespace fact::schedule {
 namespace {
 
 constexpr double kClock = 1676;         // cycles per microsecond, with all multiprocessors busy
-constexpr double kIdleBoost = 0.255;    // by how much the clock is faster if all are idle
+constexpr double kIdleBoost = 0.255;    // by which fraction the clock is faster if all are idle
 constexpr double kStart = 5.3;          // microseconds before the first product and after the last
 constexpr double kEpilogue = 9.1;       // cycles of the epilogue per 128 values
 constexpr double kEpilogueOperand = 3;  // and per matrix that the epilogue reads
@@ -85,13 +86,13 @@ double tensor_us(const Schedule& s, const Problem& p, const Division& d) {
         const double parts = std::clamp(available, 1.0, d.depth / s.tile.k);
         const double part_us = (mainloop / parts + epilogue) / kClock;
         if (parts <= 1) return part_us;
-        // Many parts are first added up in teams.
-        const double added = split && parts > 6 ? 2 * std::sqrt(parts) : parts;
+        // Many parts are first added up in teams: then none adds up all of them.
+        const double parts_added = split && parts > 6 ? 2 * std::sqrt(parts) : parts;
         // kSumsAtOnce in mainloop_half.cuh.
         const bool two_at_once = p.operands != DType::f32 && accumulators_on_sm90(s, p) == 64;
         const double rate_of_adding = kPartBytes * (two_at_once ? kTwoAtOnce : 1);
         const double meeting = split ? kMeeting : kMeeting + kSpans / (s.cluster.m * s.cluster.n);
-        return part_us + meeting + added * area * 4 / rate_of_adding / kClock;
+        return part_us + meeting + parts_added * area * 4 / rate_of_adding / kClock;
     }
     if (s.scheduler == Scheduler::streamk) {  // all end at the same time, after adding one part
         const double meeting = kMeeting + area * 4 / kPartBytes / kClock;
@@ -129,6 +130,7 @@ double memory_us(const Schedule& s, const Problem& p, const Division& d) {
     const double columns_bytes = s.tile.n * s.cluster.n * d.depth * bytes_of_b(p);
     const double unit_along = along_m ? rows_bytes : columns_bytes;
     const double unit_across = along_m ? columns_bytes : rows_bytes;
+    // Tiles across the raster that are computed at the same time.
     const double in_flight = std::clamp(d.clusters / band, 1.0, std::max(1.0, across));
     const double total_along = along_m ? a : b, total_across = along_m ? b : a;
     const bool across_stays = total_across / batch + band * unit_along < kL2Bytes;
@@ -151,10 +153,10 @@ auto kernel_of(const Schedule& s) {
 double expected_us_on_sm90(const Schedule& s, const Problem& p) {
     const Division d(s, p);
     const double demands[] = {tensor_us(s, p, d), l2_us(s, p, d), memory_us(s, p, d)};
-    const double most = *std::max_element(std::begin(demands), std::end(demands));
-    double others = -most;
-    for (const double us : demands) others += us;
-    return (most + kOverlapLoss * others) * (s.stages == 0 ? 1 : kFewerStages) + kStart;
+    const double largest = *std::max_element(std::begin(demands), std::end(demands));
+    double sum_of_others = -largest;
+    for (const double us : demands) sum_of_others += us;
+    return (largest + kOverlapLoss * sum_of_others) * (s.stages == 0 ? 1 : kFewerStages) + kStart;
 }
 
 std::vector<Schedule> candidates_on_sm90(const Problem& problem) {

@@ -116,7 +116,7 @@ struct Problem {
     int products = 1;
     int unsplit_columns = 1;  // must divide a tile's width, so that flipped columns share a tile
     int full_operands = 0;    // matrices that the epilogue reads besides the accumulator
-    bool staged = false;      // one of them is loaded through shared memory
+    bool staged = false;      // one of these matrices is loaded through shared memory
     bool strided = false;     // some tensor of the epilogue is accessed element by element
 };
 
@@ -142,8 +142,8 @@ constexpr double fetched_per_output(const Schedule& s) {
 // if those of the first rows, which take one or two dozen microseconds on the whole GPU, are done
 // before the first tiles are multiplied.
 bool finds_statistics_on_sm90(const Schedule& schedule, const Problem& problem);
-// The legal schedules that are worth trying, not ranked: none that walks the tiles like another
-// one, or that splits K where this cannot pay.
+// The legal schedules that are worth trying, not ranked: without those that walk the tiles like
+// another one, or that split K where this cannot pay.
 std::vector<Schedule> space_on_sm90(const Problem& problem);
 // The product's time in microseconds on an H200, by a model of waves, tensor cores, caches and
 // epilogue: good enough to rank schedules, not to predict times.

@@ -1,4 +1,5 @@
-// The schedules of the sm80 product skeleton: what is legal, and what is worth trying first.
+// The schedules of the sm80 product skeleton: what is legal, and what is worth trying first. The
+// functions are declared in schedule.h.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -104,10 +105,11 @@ std::string illegal_on_sm80(const Schedule& s, const Problem& p) {
             "them",
             p.k);
     const int fit = std::min(kBlockBytes / stage_bytes_sm80(s, p), kMaxStagesSm80);
-    if (fit < 2) return "not even two stages fit into shared memory";
+    if (fit < 2) return "not even two stages fit into shared memory: choose a smaller tile";
     if (s.stages != 0 && (s.stages < 2 || s.stages > fit))
         return fmt::format("{} stages do not fit: 2 to {} do", s.stages, fit);
-    if (s.swizzle < 1 || s.swizzle > 64) return "a swizzle is 1 to 64 tiles";
+    if (s.swizzle < 1 || s.swizzle > 64)
+        return fmt::format("a swizzle is 1 to 64 tiles, not {}", s.swizzle);
     return "";
 }
 
@@ -145,6 +147,7 @@ std::vector<Schedule> candidates_on_sm80(const Problem& problem) {
             if (!illegal_on_sm80(s, problem).empty()) continue;
             Schedule automatic = s;
             automatic.stages = 0;
+            // The same as the candidate with automatic stages.
             if (s.stages != 0 && shared_memory_on_sm80(automatic, problem).stages == s.stages)
                 continue;
             // Later variations are less promising.

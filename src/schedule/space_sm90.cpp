@@ -1,4 +1,5 @@
-// The schedules of the sm90 product skeletons: which are legal, and the resources they take.
+// The schedules of the sm90 product skeletons: which are legal, and the resources they take. The
+// functions are declared in schedule.h.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -23,7 +24,7 @@ int stage_bytes_sm90(const Schedule& s, const Problem& p) {
     return s.tile.m * 128 + s.tile.n * (rounded(p) ? 64 : 128);
 }
 
-// Tiles of the output, including those that a cluster computes beyond its edge.
+// Tiles of the output, including those that clusters compute beyond the output's edge.
 long tile_count(const Schedule& s, const Problem& p) {
     return ceil_div(ceil_div(p.m, s.tile.m), s.cluster.m) * s.cluster.m *
            ceil_div(ceil_div(p.n, columns_of(s, p)), s.cluster.n) * s.cluster.n * p.batch;
@@ -108,22 +109,22 @@ std::string illegal_on_sm90(const Schedule& s, const Problem& p) {
             p.products, columns_of(s, p), info(p.output).name);
     if (s.tile.n % p.unsplit_columns != 0)
         return fmt::format(
-            "groups of {} columns must stay in one tile, and its width, {}, is not a multiple",
-            p.unsplit_columns, s.tile.n);
+            "flipped columns must stay in one tile: its width, {}, is not a multiple of {}",
+            s.tile.n, p.unsplit_columns);
     if (pingpong && s.tile.m == 128 && s.tile.n == 64)
         return "ptxas serializes the products of a ping-pong tile of 128x64";
     if (const int sums = accumulators_on_sm90(s, p); sums > 128)
         return fmt::format("{} accumulators per thread leave too few other registers", sums);
-    const int two_levels = rounded(p) ? 32 : 64;  // most accumulators that fit a second time
+    const int max_doubled = rounded(p) ? 32 : 64;  // the most accumulators that fit twice
     if (const long terms = longest_sum(s, p);
-        terms > kLongSum && accumulators_on_sm90(s, p) > two_levels)
+        terms > kLongSum && accumulators_on_sm90(s, p) > max_doubled)
         return fmt::format(
             "a sum over {} terms needs two levels of sums, and the tile leaves no registers for "
             "them",
             terms);
     if (s.cluster.m < 1 || s.cluster.n < 1 || s.cluster.m > 2 || s.cluster.n > 2 ||
         s.cluster.m * s.cluster.n > 4)
-        return "a cluster is at most 2x2";
+        return fmt::format("a cluster is 1x1 to 2x2, not {}x{}", s.cluster.m, s.cluster.n);
     // Each thread block of a cluster loads its part of a shared tile: whole rows, or whole 128-byte
     // slabs.
     if (p.a == Major::mn && s.tile.m / depth % s.cluster.n != 0)
@@ -133,7 +134,7 @@ std::string illegal_on_sm90(const Schedule& s, const Problem& p) {
     Schedule automatic = s;
     automatic.stages = 0;
     const int fit = shared_memory_on_sm90(automatic, p).stages;
-    if (fit == 0) return "not even two stages fit into shared memory";
+    if (fit == 0) return "not even two stages fit into shared memory: choose a smaller tile";
     if (s.stages != 0 && (s.stages < 2 || s.stages > fit))
         return fmt::format("{} stages do not fit: 2 to {} do", s.stages, fit);
     if (f32_operands && s.scheduler == Scheduler::streamk)
@@ -142,7 +143,8 @@ std::string illegal_on_sm90(const Schedule& s, const Problem& p) {
         return "adding up the parts of a tile of 256 rows would spill registers";
     if (s.scheduler == Scheduler::splitk && pingpong)
         return "split-K gives a thread block one part of one tile: ping-pong needs two tiles";
-    if (s.swizzle < 1 || s.swizzle > 64) return "a swizzle is 1 to 64 tiles";
+    if (s.swizzle < 1 || s.swizzle > 64)
+        return fmt::format("a swizzle is 1 to 64 tiles, not {}", s.swizzle);
     return "";
 }
 
@@ -175,7 +177,8 @@ bool repeats_a_walk(const Schedule& s, const Problem& p) {
     if (splits_depth(s.scheduler) &&
         rows * columns * p.batch * s.cluster.m * s.cluster.n <= kMultiprocessorsSm90)
         return s.raster == Raster::n || s.swizzle != kSwizzles.front();
-    // One band has all tiles: a narrower band that still does is the same walk.
+    // Of bands wider than the tiles along the raster, only the first swizzle and narrower ones are
+    // tried.
     if (s.swizzle > along && s.swizzle > kSwizzles.front()) return true;
     if (s.raster == Raster::n && (along == 1 || across == 1)) return true;
     return across == 1 && s.swizzle != kSwizzles.front();

@@ -39,26 +39,26 @@ double calibrated_tflops(const GpuSpec& gpu, Unit unit) {
     throw InternalError("a unit without a ceiling");
 }
 
-// Times in units of 1e-12 seconds, like flops divided by TFLOP/s.
-struct Traffic {
+// In units of 1e-12 seconds: bytes divided by TB/s, like flops divided by TFLOP/s.
+struct TrafficTime {
     double hard, calibrated;
 };
 
-Traffic traffic(double bytes, const GpuSpec& gpu) {
+TrafficTime traffic_time(double bytes, const GpuSpec& gpu) {
     const double l2_bytes = gpu.l2_mib * 1024 * 1024;
-    // All of it passes through L2. As much as L2 holds may already be there, or stay there.
-    const double beyond = std::max(0.0, bytes - l2_bytes);
-    const double hard = std::max(bytes / gpu.l2_tbs, beyond / gpu.memory_tbs);
-    // Larger traffic streams through: data is evicted before it is read again.
+    // All bytes pass through L2. As many as L2 holds may already be there, or stay there.
+    const double beyond_l2 = std::max(0.0, bytes - l2_bytes);
+    const double hard = std::max(bytes / gpu.l2_tbs, beyond_l2 / gpu.memory_tbs);
+    // Traffic larger than L2 streams through it: data is evicted before it is read again.
     const double calibrated =
-        bytes / (beyond == 0 ? gpu.calibrated_l2_tbs : gpu.calibrated_memory_tbs);
+        bytes / (beyond_l2 == 0 ? gpu.calibrated_l2_tbs : gpu.calibrated_memory_tbs);
     return {hard, calibrated};
 }
 
 }  // namespace
 
 Bound bound(const Work& work, const GpuSpec& gpu) {
-    const Traffic moved = traffic(work.bytes, gpu);
+    const TrafficTime moved = traffic_time(work.bytes, gpu);
     return {1e-6 * std::max(moved.hard, work.flops / hard_tflops(gpu, work.unit)),
             1e-6 * std::max(moved.calibrated, work.flops / calibrated_tflops(gpu, work.unit))};
 }

@@ -76,7 +76,7 @@ std::vector<NodeBound> node_bounds(const Graph& graph, Tf32 tf32, const GpuSpec&
 }
 
 double least_bytes(const Graph& graph, const std::vector<NodeBound>& nodes) {
-    // Backwards: how much of each value is read. A view needs of its input what is read of it.
+    // How much of each value is read, found backwards: of a view's input, what is read of the view.
     std::vector<double> needed(graph.values.size());
     const auto need = [&](ValueId value, double bytes) {
         double& most = needed[graph::index(value)];
@@ -97,7 +97,7 @@ double least_bytes(const Graph& graph, const std::vector<NodeBound>& nodes) {
             written[root] = std::max(written[root], value_bytes(graph, *output.value));
     }
     double bytes = 0;
-    for (const auto& [root, own] : written) bytes += own;
+    for (const auto& [root, written_bytes] : written) bytes += written_bytes;
     for (std::size_t i = nodes.size(); i-- > 0;) {
         const NodeWork& work = nodes[i].work;
         for (const Access& read : work.reads) need(read.value, read.bytes);

@@ -34,7 +34,7 @@ struct GraphBound {
     std::vector<std::size_t> used;  // indices of the parts that were counted, which do not overlap
     Bound fused;                    // each of these parts as one kernel, all other nodes as torch's
     Bound ideal;                    // see ideal_bound
-    int only_bytes = 0;             // operators of which only the traffic is known
+    int only_bytes = 0;             // how many operators have unknown flops: only bytes are counted
 };
 
 GraphBound graph_bound(const graph::Graph& graph, const std::vector<NodeBound>& nodes,

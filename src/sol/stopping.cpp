@@ -8,7 +8,7 @@ namespace fact::sol {
 
 namespace {
 
-// The first quartile of measured over modelled times, by nearest rank; 0 if there are none.
+// The first quartile of the ratios of measured to modelled times; 0 if there are none.
 double low_ratio(std::span<const Trial> tried) {
     std::vector<double> ratios;
     for (const Trial& trial : tried)

@@ -117,17 +117,18 @@ class Counter {
         for (const ValueId value : reads_) {
             const auto* type = type_of(graph_, value);
             if (!type || work_.kind == OperatorKind::fill) continue;
-            const bool first = value == in_order.front();
+            const bool is_first = value == in_order.front();
             double bytes = stored_bytes(*type);
-            if (first && work_.kind == OperatorKind::gather)
+            if (is_first && work_.kind == OperatorKind::gather)
                 bytes = std::min(bytes, out_elements() * info(type->dtype).bytes);
-            if (first && (work_.kind == OperatorKind::scatter || overwrites)) continue;
+            if (is_first && (work_.kind == OperatorKind::scatter || overwrites)) continue;
             work_.reads.push_back({value, bytes});
         }
         for (const ValueId value : node_.outputs) {
             const auto* type = type_of(graph_, value);
             if (!type) continue;
             double bytes = stored_bytes(*type);
+            // A scatter writes as much as its source, the last tensor argument, has.
             if (work_.kind == OperatorKind::scatter && !in_order.empty())
                 if (const auto* source = type_of(graph_, in_order.back()))
                     bytes = std::min(bytes, stored_bytes(*source));
@@ -280,8 +281,10 @@ AttentionWork attention_work(const TensorType& q, const TensorType& k, const Ten
                              bool causal, std::optional<std::int64_t> window) {
     const auto rows = static_cast<double>(q.sizes.end()[-2]);
     const auto columns = static_cast<double>(k.sizes.end()[-2]);
-    const auto depth = static_cast<double>(q.sizes.back() + v.sizes.back());
-    double batch = 1;  // the largest extents: keys may be broadcast or shared by groups of heads
+    const auto features = static_cast<double>(q.sizes.back() + v.sizes.back());
+    // The largest extents: keys may be broadcast or shared by groups of heads. `i` counts from the
+    // last dimension: the first two are features and rows.
+    double batch = 1;
     for (std::size_t i = 3; i <= std::max(q.sizes.size(), k.sizes.size()); ++i) {
         const auto extent = [&](const TensorType& type) {
             return i <= type.sizes.size()
@@ -290,7 +293,7 @@ AttentionWork attention_work(const TensorType& q, const TensorType& k, const Ten
         };
         batch *= std::max({extent(q), extent(k), extent(v)});
     }
-    const double flops = 2 * batch * seen_scores(rows, columns, causal, window) * depth;
+    const double flops = 2 * batch * seen_scores(rows, columns, causal, window) * features;
     if ((!causal && !window) || columns == 0) return {flops, 1};
     const double ahead = causal ? 0.0 : static_cast<double>(*window - 1);
     return {flops, std::min(rows + ahead, columns) / columns};

@@ -6,9 +6,9 @@
 
 namespace fact {
 
-// This process becomes the other program, which takes over its standard streams, signals and exit
-// code. Returns only if the program cannot be started. Uses only argv and environment of the
-// command.
+// Turns this process into the command's program: standard streams, signals sent to this process and
+// its exit code are then the program's. Returns only if the program cannot be started. Of the
+// command, only argv and environment are used.
 Error become(const Command& command);
 
 }  // namespace fact

@@ -63,10 +63,10 @@ std::vector<std::string> merged_environment(const Command& command) {
 
 // posix_spawn cannot set limits, and when it returns, the program may already have started others.
 // So a shell sets the limits, and then becomes the program.
-std::vector<std::string> limited(const Command& command) {
+std::vector<std::string> argv_with_limits(const Command& command) {
     if (command.address_bytes == 0) return command.argv;
     std::vector<std::string> argv{"/bin/sh", "-c", "ulimit -v \"$0\" && exec \"$@\"",
-                                  std::to_string(command.address_bytes / 1024)};
+                                  std::to_string(command.address_bytes / 1024)};  // in KiB
     argv.insert(argv.end(), command.argv.begin(), command.argv.end());
     return argv;
 }
@@ -95,8 +95,8 @@ int life_line() {
     return ends[0];
 }
 
-// What the guard of a group runs: when this process is gone, it kills the group. In the 0.1 s, a
-// program that was just being started joins the group.
+// What the guard of a group runs: `read` ends when this process is gone, and then the guard kills
+// its whole group. The 0.1 s let a program that was just being started join the group first.
 constexpr const char* kGuard = "read -r _; sleep 0.1; kill -KILL 0";
 
 // posix_spawn's two argument objects, freed with the scope.
@@ -127,7 +127,8 @@ struct SpawnPlan {
     SpawnPlan& operator=(const SpawnPlan&) = delete;
 };
 
-// Starts the first process of a group; 0, with errno set, if that fails.
+// Starts the guard as the first process of a new group and returns its id, which is also the
+// group's; 0, with errno set, if that fails.
 pid_t start_guard() {
     const int line = life_line();
     if (line < 0) return 0;
@@ -153,6 +154,7 @@ ssize_t write_without_signal(int fd, const char* data, std::size_t size) {
     ssize_t count = ::write(fd, data, size);
     int code = errno;
     if (count < 0 && code == EPIPE && !was_pending) {
+        // Takes away the SIGPIPE of this write; one that was pending before stays.
         timespec now{};
         while (::sigtimedwait(&pipe, nullptr, &now) < 0 && errno == EINTR) {
         }
@@ -169,10 +171,11 @@ Result<Child> Child::spawn(const Command& command, bool pipe_input) {
     const std::string& program = command.argv[0];
     if (interrupted()) return Error{fmt::format("{} not started: interrupted", program), ""};
     if (!command.folder.empty() && !std::filesystem::is_directory(command.folder))
-        return Error{fmt::format("cannot start {}: no folder {}", program, command.folder), ""};
+        return Error{fmt::format("cannot start {}: there is no folder {}", program, command.folder),
+                     ""};
     // Checked here: otherwise the shell that sets the limits would report a missing program.
-    const bool path = program.find('/') != program.npos;
-    if (command.address_bytes > 0 && path && ::access(program.c_str(), X_OK) != 0)
+    const bool is_path = program.find('/') != program.npos;
+    if (command.address_bytes > 0 && is_path && ::access(program.c_str(), X_OK) != 0)
         return cannot_start(program, errno);
 
     Child child;
@@ -202,7 +205,8 @@ Result<Child> Child::spawn(const Command& command, bool pipe_input) {
     if (!command.folder.empty())
         ::posix_spawn_file_actions_addchdir_np(&plan.actions, command.folder.c_str());
 
-    std::vector<std::string> argv = limited(command), environment = merged_environment(command);
+    std::vector<std::string> argv = argv_with_limits(command),
+                             environment = merged_environment(command);
     int code = ::posix_spawnp(&child.pid_, argv[0].c_str(), &plan.actions, &plan.attributes,
                               pointers(argv).data(), pointers(environment).data());
     for (int fd : theirs)
@@ -295,7 +299,7 @@ void Child::kill_group() const {
 
 Child::Ending Child::reap() {
     kill_group();
-    // Until the guard is reaped, no other group can get this group's number.
+    // Unregistered before the guard is reaped: from then on another group may get its number.
     unregister_group(std::exchange(slot_, -1));
     if (guard_ > 0) ::waitpid(std::exchange(guard_, 0), nullptr, 0);
     auto give_up = std::chrono::steady_clock::now() + kReapPatience;
@@ -303,7 +307,7 @@ Child::Ending Child::reap() {
         std::this_thread::sleep_for(std::chrono::milliseconds(1));
     int status = 0;
     pid_t done = reaped() ? 0 : ::waitpid(std::exchange(pid_, 0), &status, WNOHANG);
-    if (done <= 0) return {0, SIGKILL};
+    if (done <= 0) return {0, SIGKILL};  // it did not end in time, or was reaped before
     if (WIFSIGNALED(status)) return {0, WTERMSIG(status)};
     return {WEXITSTATUS(status), 0};
 }

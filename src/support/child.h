@@ -37,13 +37,13 @@ class Child {
     // Waits until a pipe is ready (`want_write`: also for writing), at most `timeout`.
     void wait_ready(bool want_write, Seconds timeout) const;
 
-    std::uint64_t resident_bytes() const;  // memory of its first process
-    bool exited() const;  // its first process has ended; strays of its group may still run
+    std::uint64_t resident_bytes() const;  // memory of the program, without processes it started
+    bool exited() const;  // the program has ended; processes that it started may still run
     void kill_group() const;
     struct Ending {
-        int code = 0, signal = 0;
+        int code = 0, signal = 0;  // the program's exit code, and the signal that ended it or 0
     };
-    // Kills the rest of the group and collects the status.
+    // Kills the whole group and returns how the program ended.
     Ending reap();
     bool reaped() const { return pid_ <= 0; }
 

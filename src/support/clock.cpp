@@ -14,10 +14,11 @@ std::string utc_text(std::chrono::system_clock::time_point moment) {
         std::chrono::system_clock::to_time_t(std::chrono::floor<std::chrono::seconds>(moment));
     std::tm utc{};
     gmtime_r(&seconds, &utc);
-    const auto since = std::chrono::floor<std::chrono::milliseconds>(moment).time_since_epoch();
+    const auto milliseconds =
+        std::chrono::floor<std::chrono::milliseconds>(moment).time_since_epoch();
     return fmt::format("{:04}-{:02}-{:02}T{:02}:{:02}:{:02}.{:03}Z", utc.tm_year + 1900,
                        utc.tm_mon + 1, utc.tm_mday, utc.tm_hour, utc.tm_min, utc.tm_sec,
-                       since.count() % 1000);
+                       milliseconds.count() % 1000);
 }
 
 }  // namespace

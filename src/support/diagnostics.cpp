@@ -133,6 +133,7 @@ std::string nearest(std::string_view word, const std::vector<std::string>& candi
         const std::string& candidate = candidates[i];
         if (word.size() > kLongest || candidate.size() > kLongest) continue;
         std::size_t distance = edit_distance(word, candidate);
+        // A candidate all of whose letters would have to change is no suggestion.
         if (distance < best && distance < candidate.size()) {
             best = distance;
             result = candidate;

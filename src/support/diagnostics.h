@@ -29,7 +29,7 @@ class Diagnostics {
     void error(std::string_view code, Span at, std::string message, std::string fix = {});
     void warning(std::string_view code, Span at, std::string message, std::string fix = {});
     void add(Diagnostic item) { items_.push_back(std::move(item)); }
-    bool ok() const;
+    bool ok() const;  // there are no errors; there may be warnings
     const std::vector<Diagnostic>& items() const { return items_; }
 
   private:
@@ -37,11 +37,12 @@ class Diagnostics {
 };
 
 struct LineColumn {
-    int line = 1, column = 1;
+    int line = 1, column = 1;  // from 1; columns count bytes
 };
 LineColumn locate(std::string_view text, std::uint32_t offset);
 
-// "name:3:7: error[F0203]: ..." with the line, a caret under the span, and the fix.
+// "name:3:7: error[F0203]: ..." with the line, a caret under the span, and the fix. `name` is the
+// file's name, `text` its content.
 std::string render(const Diagnostic& diagnostic, std::string_view name, std::string_view text);
 std::string render_all(const Diagnostics& diagnostics, std::string_view name,
                        std::string_view text);

@@ -25,7 +25,7 @@ constexpr std::chrono::milliseconds kPause{50};  // between two attempts to take
 
 Error cannot_lock(const fs::path& file, int code) {
     return {fmt::format("cannot lock {}: {}", file.string(), std::strerror(code)),
-            "choose a folder on a local disk, which you may write to"};
+            "choose a folder on a local disk that you may write to"};
 }
 
 // Whether the name `file` still refers to the open file: the previous holder removes its file.

@@ -20,8 +20,9 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr int kMaxLinks = 40;           // as many as Linux follows
-constexpr std::size_t kLongStem = 200;  // names have at most 255 bytes
+constexpr int kMaxLinks = 40;  // as many as Linux follows
+// The part of a file's name that its temporary file's name repeats; names have at most 255 bytes.
+constexpr std::size_t kLongStem = 200;
 
 // The permissions of an ordinary new file; those of mkostemp and mkdtemp exclude other users.
 mode_t usual_mode(mode_t wanted) {
@@ -100,8 +101,8 @@ Result<> make_folder(const fs::path& folder) {
 Error file_error(std::string_view what, const fs::path& path, int code) {
     if (code == ENOSPC || code == EDQUOT) {
         std::error_code ignored;
-        const fs::path whole = fs::absolute(path, ignored);
-        const fs::path folder = fs::is_directory(whole, ignored) ? whole : whole.parent_path();
+        const fs::path full = fs::absolute(path, ignored);
+        const fs::path folder = fs::is_directory(full, ignored) ? full : full.parent_path();
         return {fmt::format("no space left on the disk of {}: cannot {} {}", folder.string(), what,
                             path.string()),
                 "free some space on that disk"};

@@ -47,7 +47,8 @@ void Sha256::add(std::string_view bytes) {
 }
 
 std::string Sha256::hex() const {
-    // The remaining bytes, a one bit, zeros, and the length in bits: one block or two.
+    // The remaining bytes, a one bit, zeros, and in the last 8 bytes the length in bits. There is a
+    // second block if the first has no room for the length.
     std::array<unsigned char, 2 * kSha256Block> tail{};
     const std::size_t rest = length_ % kSha256Block;
     std::memcpy(tail.data(), rest_.data(), rest);

@@ -13,7 +13,7 @@ namespace fact {
 std::string sha256_hex(std::string_view bytes);
 // The first 16 hex digits: enough for file names.
 std::string short_hash(std::string_view bytes);
-// The hash of a file of any size, read piece by piece: about as fast as it can be read.
+// The hash of a file of any size, which is never in memory as a whole.
 Result<std::string> sha256_of_file(const std::filesystem::path& path);
 
 // The hash of bytes that are added piece by piece.

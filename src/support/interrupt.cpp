@@ -12,7 +12,7 @@
 namespace fact {
 namespace {
 
-constexpr int kExitInterrupted = 130;
+constexpr int kExitInterrupted = 130;  // what shells return for a program that Ctrl-C ended
 
 // Lock-free, since the handler may run between any two instructions.
 std::array<std::atomic<pid_t>, 1024> groups{};
@@ -21,11 +21,10 @@ static_assert(std::atomic<pid_t>::is_always_lock_free);
 
 extern "C" void on_interrupt(int) {
     int saved = errno;
-    // A second Ctrl-C: end at once.
-    bool insisted = interrupt_seen.exchange(true);
+    const bool second_time = interrupt_seen.exchange(true);
     for (const auto& group : groups)
         if (pid_t id = group.load(); id > 0) ::kill(-id, SIGKILL);
-    if (insisted) ::_exit(kExitInterrupted);
+    if (second_time) ::_exit(kExitInterrupted);
     errno = saved;
 }
 

@@ -36,8 +36,8 @@ int depth_of(std::string_view text) {
     return deepest;
 }
 
-// Whether Infinity or NaN stand outside of strings.
-bool has_bare_numbers(std::string_view text) {
+// Whether Infinity or NaN may stand outside of strings: nothing else in JSON has an I or N there.
+bool may_have_bare_numbers(std::string_view text) {
     bool in_string = false;
     for (std::size_t i = 0; i < text.size(); ++i) {
         const char c = text[i];
@@ -103,9 +103,11 @@ decltype(auto) read_member(const json& object, const char* key, auto read) {
 template <class Json>
 Json parse_json(std::string_view text) {
     if (const int depth = depth_of(text); depth > kMaxDepth)
-        throw SchemaError(fmt::format("JSON nested {} deep (at most {})", depth, kMaxDepth));
+        throw SchemaError(
+            fmt::format("JSON is nested {} deep; at most {} is read", depth, kMaxDepth));
     try {
-        return has_bare_numbers(text) ? Json::parse(quote_bare_numbers(text)) : Json::parse(text);
+        return may_have_bare_numbers(text) ? Json::parse(quote_bare_numbers(text))
+                                           : Json::parse(text);
     } catch (const json::exception& error) {
         throw SchemaError(fmt::format("not valid JSON ({})", in_plain_text(error.what())));
     }

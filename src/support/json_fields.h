@@ -39,7 +39,7 @@ const nlohmann::json& to_object(const nlohmann::json& value);
 // `Whole` is int or std::int64_t; a number that does not fit is refused.
 template <class Whole = std::int64_t>
 Whole to_int(const nlohmann::json& value);
-double to_finite(const nlohmann::json& value);
+double to_finite(const nlohmann::json& value);  // a JSON number, which is always finite
 // A number, or the text "Infinity", "-Infinity", "NaN".
 double to_double(const nlohmann::json& value);
 bool to_bool(const nlohmann::json& value);

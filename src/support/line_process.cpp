@@ -1,3 +1,4 @@
+// LineProcess, which support/subprocess.h declares.
 #include <algorithm>
 
 #include "support/child.h"
@@ -8,7 +9,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr std::size_t kTailBytes = 16 * 1024;  // of standard error, kept for messages
+constexpr std::size_t kTailBytes = 16 * 1024;  // how much of standard error is kept for messages
 constexpr Seconds kPollInterval{0.05};
 // How long a program that closed its output may take to end by itself.
 constexpr Seconds kEndPatience{1.0};
@@ -17,8 +18,9 @@ constexpr Seconds kEndPatience{1.0};
 
 struct LineProcess::State {
     Child child;
-    std::uint64_t resident_bytes = 0;  // the most memory it may use; 0: no limit
-    std::string received, errors;
+    std::uint64_t max_resident_bytes = 0;  // Command::resident_bytes
+    std::string received;                  // of standard output, not yet taken as a line
+    std::string errors;                    // the tail of standard error
 
     void receive() {
         child.read(Child::out, received);
@@ -84,7 +86,7 @@ LineProcess::Answer LineProcess::ask(const std::string& line, Seconds deadline) 
     for (;;) {
         // Checked first, so that everything the process wrote before it ended is read below.
         bool ended = state_->child.exited();
-        bool reads = state_->child.write(message, sent);
+        bool still_reads = state_->child.write(message, sent);
         state_->receive();
         if (state_->take_line(answer.line)) {
             answer.status = Status::answered;
@@ -92,10 +94,12 @@ LineProcess::Answer LineProcess::ask(const std::string& line, Seconds deadline) 
         }
         if (ended) return state_->end(Status::ended);
         if (left().count() <= 0) return state_->end(status_at_deadline);
-        if (state_->resident_bytes > 0 && state_->child.resident_bytes() > state_->resident_bytes)
-            return state_->end(Status::too_large);
+        if (state_->max_resident_bytes > 0 &&
+            state_->child.resident_bytes() > state_->max_resident_bytes)
+            return state_->end(Status::too_much_memory);
         // A program that closes its pipes gets a short deadline to end by itself.
-        if (status_at_deadline != Status::ended && (!reads || !state_->child.open(Child::out))) {
+        if (status_at_deadline != Status::ended &&
+            (!still_reads || !state_->child.open(Child::out))) {
             status_at_deadline = Status::ended;
             deadline -= std::max(left() - kEndPatience, Seconds(0));
         }

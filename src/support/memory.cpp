@@ -23,9 +23,9 @@ std::uint64_t resident_memory(pid_t process) {
     return resident * static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
 }
 
-Result<std::uint64_t> memory_from_environment(const char* variable, std::uint64_t otherwise) {
+Result<std::uint64_t> memory_from_environment(const char* variable, std::uint64_t default_bytes) {
     const char* value = std::getenv(variable);
-    if (!value || !*value) return otherwise;
+    if (!value || !*value) return default_bytes;
     double gibibytes = 0;
     const char* end = value + std::strlen(value);
     const auto [stopped, code] = std::from_chars(value, end, gibibytes);

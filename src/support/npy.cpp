@@ -38,14 +38,15 @@ struct Frame {
 
 Result<Frame> frame(std::string_view bytes, std::string_view name) {
     if (!bytes.starts_with(kMagic)) return damaged(name, "it does not begin like one");
+    // Six bytes of magic, two of version, and at least two with the length of the header.
     if (bytes.size() < 10) return damaged(name, "it ends within its header");
     const int version = static_cast<unsigned char>(bytes[6]);
     if (version < 1 || version > 3)
-        return damaged(name, fmt::format("it has version {} of the format", version));
-    // After the magic and two bytes of version: the length of the header, in 2 or 4 bytes.
-    const std::size_t field = version == 1 ? 2 : 4, begin = 8 + field;
+        return damaged(name,
+                       fmt::format("it has version {} of the format; 1 to 3 are read", version));
+    const std::size_t length_bytes = version == 1 ? 2 : 4, begin = 8 + length_bytes;
     if (bytes.size() < begin) return damaged(name, "it ends within its header");
-    const std::size_t length = little_endian(bytes.substr(8, field));
+    const std::size_t length = little_endian(bytes.substr(8, length_bytes));
     if (length > bytes.size() - begin) return damaged(name, "it ends within its header");
     return Frame{bytes.substr(begin, length), begin + length};
 }
@@ -61,10 +62,10 @@ Result<NpyType> find_type(std::string_view descr, std::string_view name) {
     if (std::string_view("<|=").find(descr[0]) != std::string_view::npos)
         for (const NpyTypeInfo& row : kNpyTypes)
             if (kind == row.descr.substr(1)) return row.type;
-    return refuse("bool, int8 to int64, uint8 and float16 to float64 can be read");
+    return refuse("save it as bool, int8 to int64, uint8, or float16 to float64");
 }
 
-// The bytes of the elements; nullopt if that overflows.
+// How many bytes the elements take; nullopt if that overflows.
 std::optional<std::size_t> data_bytes(NpyType type, const std::vector<std::int64_t>& shape) {
     constexpr std::size_t most = std::numeric_limits<std::int64_t>::max();
     if (std::find(shape.begin(), shape.end(), 0) != shape.end()) return 0;
@@ -85,15 +86,15 @@ std::string from_fortran(const std::string& data, const std::vector<std::int64_t
         stride *= static_cast<std::size_t>(shape[d]);
     }
     std::string out(data.size(), '\0');
-    std::vector<std::int64_t> at(shape.size(), 0);
+    std::vector<std::int64_t> index(shape.size(), 0);
     std::size_t from = 0;
     for (std::size_t to = 0; to < out.size(); to += item_bytes) {
         std::copy_n(data.data() + from, item_bytes, out.data() + to);
         for (std::size_t d = shape.size(); d-- > 0;) {
             from += strides[d];
-            if (++at[d] < shape[d]) break;
+            if (++index[d] < shape[d]) break;
             from -= strides[d] * static_cast<std::size_t>(shape[d]);
-            at[d] = 0;
+            index[d] = 0;
         }
     }
     return out;
@@ -142,6 +143,7 @@ std::string npy_bytes(const NpyArray& array) {
                                      array.shape.size() == 1 ? "," : "");
     // NumPy requires the elements to begin at a multiple of 64, after a newline.
     constexpr std::size_t kAlign = 64;
+    // Between magic and header: two bytes of version, two of length. After the header: the newline.
     const std::size_t used = kMagic.size() + 4 + header.size() + 1;
     header.append((kAlign - used % kAlign) % kAlign, ' ');
     header += '\n';

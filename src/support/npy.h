@@ -67,6 +67,7 @@ Result<NpyArray> read_npy(const std::filesystem::path& path, std::size_t max_byt
 // `name` is used in error messages.
 Result<NpyArray> parse_npy(std::string bytes, std::string_view name);
 
+// The content of a .npy file.
 std::string npy_bytes(const NpyArray& array);
 Result<> write_npy(const std::filesystem::path& path, const NpyArray& array);
 

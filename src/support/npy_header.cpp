@@ -16,29 +16,30 @@ class Reader {
 
     Result<NpyHeader> run() {
         NpyHeader header;
-        bool descr = false, order = false, shape = false;
+        bool has_descr = false, has_order = false, has_shape = false;
         bool good = take("{");
         while (good && !take("}")) {
             std::string key;
             good = quoted(key) && take(":");
             if (!good) break;
-            if (key == "descr" && !descr)
-                good = descr = quoted(header.descr);
-            else if (key == "fortran_order" && !order)
-                good = order = truth(header.fortran_order);
-            else if (key == "shape" && !shape)
-                good = shape = tuple(header.shape);
+            if (key == "descr" && !has_descr)
+                good = has_descr = quoted(header.descr);
+            else if (key == "fortran_order" && !has_order)
+                good = has_order = truth(header.fortran_order);
+            else if (key == "shape" && !has_shape)
+                good = has_shape = tuple(header.shape);
             else
                 good = false;
             // Only the last entry may lack a comma.
             good = good && (take(",") || next() == '}');
         }
-        if (!good || next() != '\0' || !descr || !order || !shape)
+        if (!good || next() != '\0' || !has_descr || !has_order || !has_shape)
             return Error{"its header cannot be read", {}};
         return header;
     }
 
   private:
+    // The next character that is not blank; '\0' at the end.
     char next() {
         while (!text_.empty() && (text_[0] == ' ' || text_[0] == '\n' || text_[0] == '\t'))
             text_.remove_prefix(1);

@@ -11,7 +11,7 @@
 namespace fact {
 
 struct NpyHeader {
-    std::string descr;
+    std::string descr;  // the element type, as in NpyTypeInfo
     bool fortran_order = false;
     std::vector<std::int64_t> shape;  // none negative
 };

@@ -11,7 +11,7 @@ namespace fact {
 namespace {
 
 constexpr double kRedrawSeconds = 0.05;  // at least, between two drawings on a terminal
-constexpr double kAliveSeconds = 10;     // at most, between two lines in a log
+constexpr double kAliveSeconds = 10;     // at least, between two status lines in a log
 
 double now() {
     using namespace std::chrono;
@@ -39,7 +39,7 @@ Progress::Progress(std::string title, int total)
 }
 
 Progress::~Progress() {
-    if (terminal_ && !finished_) print("\r\033[K");
+    if (terminal_ && !finished_) print("\r\033[K");  // clears the line
 }
 
 void Progress::step(std::string_view what) {

@@ -8,7 +8,7 @@ namespace fact {
 
 class Progress {
   public:
-    // `total` 0: unknown.
+    // `total`: how many units of work there are; 0: unknown.
     Progress(std::string title, int total);
     ~Progress();
     void step(std::string_view what);    // one more unit is done

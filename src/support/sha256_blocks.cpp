@@ -45,7 +45,8 @@ void absorb(Sha256State& state, const unsigned char* block) {
     for (int i = 0; i < 8; ++i) state[i] += added[i];
 }
 
-// Both versions do four rounds per step, on 16 message words in four registers that rotate.
+// The versions for ARM and x86 both do four rounds per step, on 16 message words in four registers
+// that rotate.
 #if defined(__aarch64__)
 
 #if defined(__clang__)

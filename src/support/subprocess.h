@@ -17,11 +17,12 @@ using Seconds = std::chrono::duration<double>;
 struct Command {
     std::vector<std::string> argv;
     std::vector<std::pair<std::string, std::string>> environment;  // added to ours
-    std::string folder;  // its working folder; "" is the current one
-    std::string input;   // its standard input
-    std::optional<Seconds> deadline;
-    bool inherit_output = false;  // let it write to our terminal instead of capturing
-    std::size_t max_output = 0;   // it is killed if it writes more bytes; 0: no limit
+    std::string folder;               // its working folder; "" is the current one
+    std::string input;                // its standard input
+    std::optional<Seconds> deadline;  // after which run() kills it, counted from its start
+    bool inherit_output = false;      // let it write to our terminal instead of capturing
+    // run() kills it if it writes more bytes to standard output or to standard error; 0: no limit.
+    std::size_t max_output = 0;
     // The most address space that each of its processes may reserve; 0: no limit. Not for programs
     // that use a GPU: they reserve far more than they use.
     std::uint64_t address_bytes = 0;
@@ -50,11 +51,16 @@ class LineProcess {
     LineProcess& operator=(LineProcess&&) noexcept;
     ~LineProcess();  // kills the group if it is still running
 
-    enum class Status { answered, timed_out, too_large, ended };
+    enum class Status {
+        answered,
+        timed_out,
+        too_much_memory,  // it was killed because it used more than Command::resident_bytes
+        ended,            // by itself
+    };
     struct Answer {
         Status status = Status::ended;
-        std::string line;  // the answer, or the tail of what it wrote to standard error
-        int signal = 0, code = 0;
+        std::string line;  // the answer; without one, the tail of what it wrote to standard error
+        int signal = 0, code = 0;  // without an answer: as in Exit
     };
     // Sends `line`, waits for one line back. Unless the status is `answered`, the group is dead.
     Answer ask(const std::string& line, Seconds deadline);

@@ -11,11 +11,11 @@ struct Times {
     bool operator==(const Times&) const = default;
 };
 
-// Median, 10th and 90th percentile (nearest rank) and count; all zero for none.
+// Median, 10th and 90th percentile (nearest rank) and count; all zero if there are no times.
 Times summarize(std::vector<double> microseconds);
 
-// How far the median may be off, given the number of runs: two standard errors, estimated from the
-// 10th and the 90th percentile.
+// How far the median may be off, in microseconds, given the number of runs: two standard errors,
+// estimated from the 10th and the 90th percentile.
 double uncertainty(const Times& times);
 
 }  // namespace fact

@@ -43,7 +43,7 @@ struct Arch {
     std::string_view typical_gpu;         // a row of target/gpu_spec.h
     std::span<const Skeleton> skeletons;  // that run on it, the preferred one first
     bool early_start;                     // a kernel may start before the previous one has ended
-    bool f16_parts;                       // f32 operands become f16 parts; if false, TF32 parts
+    bool f16_parts;                       // f32 operands are split into f16 parts, not TF32 parts
 };
 
 inline constexpr Skeleton kOnSm90[] = {Skeleton::sm90, Skeleton::sm80};

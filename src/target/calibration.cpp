@@ -50,7 +50,7 @@ struct Slot {
     double GpuSpec::* peak;
     struct Source {
         std::string_view name;
-        double factor = 1;  // of the measured value
+        double factor = 1;  // the ceiling is this many times the measured value
     };
     std::vector<Source> sources;
 };
@@ -95,7 +95,7 @@ Result<Calibration> calibration_from_json(std::string_view text) {
     return decoding<Calibration>("it is not a calibration", hint, [&]() -> Result<Calibration> {
         const json parts = parse_json(text);
         if (field(parts, "format") != "fact-calibration-1")
-            return Error{"it has another format", hint};
+            return Error{"its format is not fact-calibration-1", hint};
         Calibration c;
         c.gpu = get_text(parts, "gpu");
         c.device = get_text(parts, "device");
@@ -124,13 +124,13 @@ Result<GpuSpec> with_ceilings(GpuSpec spec, const Calibration& calibration) {
             best = std::max(best, value);
         }
         if (best <= 0)
-            return Error{fmt::format("it has no {}", slot.sources.front().name),
+            return Error{fmt::format("it has no measurement of {}", slot.sources.front().name),
                          "measure again with `fact calibrate`"};
         spec.*slot.ceiling = std::min(best, peak);
     }
     spec.launch_us = ceiling(calibration, "launch");
     if (!std::isfinite(spec.launch_us) || spec.launch_us <= 0)
-        return Error{"it has no launch", "measure again with `fact calibrate`"};
+        return Error{"it has no measurement of launch", "measure again with `fact calibrate`"};
     return spec;
 }
 

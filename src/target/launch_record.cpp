@@ -156,6 +156,7 @@ using Parsed = nlohmann::json;
     throw SchemaError(why);
 }
 
+// The name and the content of a variant's alternative.
 std::pair<std::string, const Parsed&> alternative(const Parsed& json) {
     if (!json.is_object() || json.size() != 1)
         reject(fmt::format("expected an object with one key, found {} of size {}", json.type_name(),

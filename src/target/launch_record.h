@@ -44,7 +44,8 @@ struct PointerField {
     int tensor = 0;
     bool operator==(const PointerField&) const = default;
 };
-// As int32: ceil(extents of dims * factor / (divisor * extents of divisor_dims)).
+// As int32: ceil(dims * factor / (divisor * divisor_dims)), where `dims` and `divisor_dims` are the
+// products of their extents.
 struct ExtentField {
     std::vector<DimOf> dims;
     int factor = 1, divisor = 1;
@@ -102,7 +103,8 @@ struct LinearGrid {
 };
 inline constexpr int kMaxGridDepth = 65535;  // CUDA's limit of a grid's y and z
 // One thread block per tile of a matrix, for transposing passes: x = ceil(n / tile_n), y = ceil(m /
-// tile_m), z = batch, but at most `max_z` (0: no limit): the kernel itself goes on to the rest.
+// tile_m), z = batch, but at most `max_z` (0: no limit): the kernel itself goes on to the batches
+// after that.
 struct TileGrid {
     std::vector<DimOf> m, n, batch;
     int tile_m = 1, tile_n = 1;
@@ -184,10 +186,10 @@ struct LaunchRecord {
     std::string schedule;
     std::string precision;  // of its arithmetic, for the report: "bf16", "f16x3", ...
     std::vector<TensorSpec> params, outputs;
-    std::vector<std::vector<DimOf>> equal_extents;  // dimensions that must agree
+    std::vector<std::vector<DimOf>> equal_extents;  // in each group, extents must agree
     std::vector<ExtentRule> extent_rules;           // constant extents and factored dimensions
     std::vector<Alignment> alignments;              // beyond what tensor maps require
-    std::vector<ExtentField> counts;  // besides extents, numbers kernels count to in 32 bits
+    std::vector<ExtentField> counts;  // numbers, besides extents, that kernels count to in 32 bits
     std::vector<Workspace> workspaces;
     std::vector<Launch> launches;
     bool operator==(const LaunchRecord&) const = default;

@@ -1,5 +1,5 @@
-// Checks a record when it is read: it may come from an untrusted package, and the launcher uses its
-// numbers as indices.
+// inconsistency(), which target/launch_record.h declares: checks a record when it is read, since it
+// may come from an untrusted package, and the launcher uses the record's numbers as indices.
 #include <fmt/format.h>
 
 #include "target/launch_record.h"
@@ -44,7 +44,9 @@ class Checker {
 
   private:
     static constexpr int kMaxRank = 16;
-    static constexpr int kMaxBlock = 1024;
+    static constexpr int kMaxBlock = 1024;        // threads: CUDA's limit
+    static constexpr int kMaxBox = 256;           // along a dimension: the hardware's limit
+    static constexpr int kMaxClusterBlocks = 16;  // the hardware's limit
     static constexpr int kMaxParamBytes = 32764;  // CUDA's limit, of all parameters together
 
     // Keeps the first problem. `what` is the subject of the message "... is out of range".
@@ -127,7 +129,7 @@ class Checker {
                     map.dims.size() == map.box.size(),
                 fmt::format("tensor map of {} dimensions", map.dims.size()));
         for (int dim : map.dims) check_dim(map.tensor, dim);
-        for (int extent : map.box) require(extent >= 1 && extent <= 256, "box of a tensor map");
+        for (int extent : map.box) require(extent >= 1 && extent <= kMaxBox, "box of a tensor map");
         require(map.swizzle_bytes == 0 || map.swizzle_bytes == 32 || map.swizzle_bytes == 64 ||
                     map.swizzle_bytes == 128,
                 fmt::format("swizzle {}", map.swizzle_bytes));
@@ -158,9 +160,11 @@ class Checker {
         require(launch.block >= 1 && launch.block <= kMaxBlock,
                 fmt::format("block of {} threads", launch.block));
         for (int extent : launch.cluster)
-            require(extent >= 1 && extent <= 16, fmt::format("cluster extent {}", extent));
+            require(extent >= 1 && extent <= kMaxClusterBlocks,
+                    fmt::format("cluster extent {}", extent));
         if (!problem_.empty()) return;  // numbers out of range may overflow below
-        require(launch.cluster[0] * launch.cluster[1] <= 16, "number of blocks in a cluster");
+        require(launch.cluster[0] * launch.cluster[1] <= kMaxClusterBlocks,
+                "number of blocks in a cluster");
         require(launch.shared_bytes >= 0, "size of the shared memory");
         int previous = -1;
         for (const int param : launch.prepares_from) {

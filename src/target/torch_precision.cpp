@@ -26,10 +26,10 @@ nlohmann::ordered_json json_of(const TorchPrecision& precision) {
             {"fp16_accumulation", precision.fp16_accumulation}};
 }
 
-TorchPrecision torch_precision_from(const nlohmann::json& written) {
+TorchPrecision torch_precision_from(const nlohmann::json& settings) {
     TorchPrecision out;
     const auto read = [&](const char* name, bool& value) {
-        value = get_bool(written, name, value);
+        value = get_bool(settings, name, value);
     };
     read("tf32_products", out.tf32.products);
     read("tf32_convolutions", out.tf32.convolutions);

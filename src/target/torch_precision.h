@@ -32,7 +32,7 @@ struct TorchPrecision {
 std::string describe(const TorchPrecision& precision);
 
 nlohmann::ordered_json json_of(const TorchPrecision& precision);
-// Settings that are not named are torch's defaults. Throws SchemaError.
-TorchPrecision torch_precision_from(const nlohmann::json& written);
+// A setting that is missing gets torch's default. Throws SchemaError.
+TorchPrecision torch_precision_from(const nlohmann::json& settings);
 
 }  // namespace fact

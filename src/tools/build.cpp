@@ -26,7 +26,7 @@ std::string as_comment(std::string_view text) {
     return out;
 }
 
-// The Error as told by the compiler's whole log, which names more places than `error` quotes.
+// The error with every place that the compiler's log names; the log has more than `error` quotes.
 Error explained(Error error, const KernelSource& source, const jit::Unit& unit,
                 const jit::Toolchain& toolchain, const fs::path& store) {
     const auto log = read_file(store / "failed" / jit::compile_key(unit, toolchain) / "log.txt");
@@ -53,6 +53,7 @@ Result<Emitted> emit(const ir::Kernel& kernel, const Choice& choice, std::string
         if (pass == dump_after) dumped = dump;
     };
     auto lowered = lower::lower(kernel, options);
+    // A dump is of use even if a later pass failed.
     if (!dumped.empty()) return Emitted{dsl::to_text(kernel), std::move(dumped), {}};
     if (!lowered) return blame_input(lowered.error());
     const std::string text = dsl::to_text(kernel);

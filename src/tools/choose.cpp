@@ -118,7 +118,7 @@ Result<> refuse_shared(const dsl::Program& program, const ir::Kernel& kernel, st
                 {fmt::format("kernel {}: {} shares a tile with another product on {}, and "
                              "has no schedule of its own",
                              kernel.name, block.product, arch),
-                 "give the schedule of the product before it"});
+                 "give a schedule to the product before it instead: both use that one"});
     return Ok{};
 }
 
@@ -150,8 +150,9 @@ Result<Choice> choose_schedules(const dsl::Program& program, const ir::Kernel& k
                 {fmt::format(
                      "kernel {}: no schedule of the text is legal on {}; \"{}\": {}{}", kernel.name,
                      arch, schedule::to_string(options.front().schedule), options.front().illegal,
-                     without_maps ? ", whose skeleton serves this product because no tensor "
-                                    "map can address it (rows of a multiple of 16 bytes)"
+                     without_maps ? "; an older GPU's skeleton computes this product, since no "
+                                    "tensor map can address it (a tensor map needs rows of a "
+                                    "multiple of 16 bytes)"
                                   : ""),
                  "`fact kernel explain` gives the reason for each; omit the schedule to have one "
                  "chosen"});

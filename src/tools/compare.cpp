@@ -12,7 +12,7 @@
 namespace fact::tools {
 namespace {
 
-// Over the largest expected magnitude.
+// The largest error that agrees, relative to the largest expected magnitude.
 double allowed_error(DType dtype) {
     switch (dtype) {
         case DType::bf16:

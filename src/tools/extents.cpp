@@ -16,7 +16,7 @@
 namespace fact::tools {
 namespace {
 
-constexpr std::int64_t kLargest = std::int64_t{1} << 40;  // extent that may be given
+constexpr std::int64_t kLargest = std::int64_t{1} << 40;  // the largest extent that may be given
 // Assumed extents.
 constexpr std::int64_t kSmall = 16, kTypical = 4096, kTypicalBatch = 8, kTypicalHead = 128;
 
@@ -62,10 +62,10 @@ std::map<ir::DimId, std::int64_t> short_dims(const ir::Kernel& kernel) {
 // is a factor of.
 std::int64_t multiple_of(const ir::Kernel& kernel, ir::DimId dim) {
     std::int64_t multiple = 1;
-    for (const ir::Multiple& rule : kernel.multiples) {
-        const auto factors = kernel.factors({rule.dim});
+    for (const ir::Multiple& constraint : kernel.multiples) {
+        const auto factors = kernel.factors({constraint.dim});
         if (std::find(factors.begin(), factors.end(), dim) == factors.end()) continue;
-        const std::int64_t both = std::lcm(multiple, rule.of);
+        const std::int64_t both = std::lcm(multiple, constraint.of);
         if (both < kLargest) multiple = both;
     }
     return multiple;
@@ -97,6 +97,7 @@ Result<std::vector<Setting>> parse_settings(const std::vector<std::string>& word
     for (const std::string& word : words) {
         const auto equals = word.find('=');
         Setting setting{word.substr(0, equals), 0, "--set " + word};
+        // After the equals sign; the end of the word if there is none.
         const char* begin = word.data() + std::min(equals, word.size() - 1) + 1;
         const char* end = word.data() + word.size();
         const auto [stop, failure] = std::from_chars(begin, end, setting.extent);

@@ -33,12 +33,13 @@ struct Extents {
     std::int64_t operator[](ir::DimId dim) const { return of[ir::index(dim)]; }
 };
 
-// Which extents are assumed.
+// How large the extents are that are neither given nor derived.
 enum class Assume {
     small,    // quick to interpret
     typical,  // worth a GPU: thousands of rows, a handful of batches
 };
 
+// An Error says which settings contradict each other or the text.
 Result<Extents> bind_extents(const ir::Kernel& kernel, const std::vector<Setting>& settings,
                              Assume assume);
 

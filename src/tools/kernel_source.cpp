@@ -8,7 +8,8 @@
 namespace fact::tools {
 namespace {
 
-constexpr std::size_t kMaxBytes = std::size_t{4} << 20;  // dsl::compile refuses more than 1 MiB
+// Nothing longer is read; dsl::compile refuses texts of more than 1 MiB.
+constexpr std::size_t kMaxBytes = std::size_t{4} << 20;
 
 }  // namespace
 

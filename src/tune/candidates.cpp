@@ -16,7 +16,7 @@ namespace fact::tune {
 namespace {
 
 // In products with a smaller K the epilogue costs more than fetching the operands.
-constexpr std::int64_t kDeep = 2048;
+constexpr std::int64_t kMinKForFetched = 2048;
 
 // The schedule with this spelling, parsed as a schedule block; nullopt if it is not a schedule.
 std::optional<schedule::Schedule> schedule_of(const std::string& spelling) {
@@ -29,12 +29,13 @@ std::optional<schedule::Schedule> schedule_of(const std::string& spelling) {
     if (!program || program->schedules.empty() || program->schedules.front().choices.size() != 1)
         return std::nullopt;
     const auto schedule = program->schedules.front().choices.front().applied_to({});
+    // What an incomplete spelling leaves out became defaults: it is no schedule's whole spelling.
     if (schedule::to_string(schedule) != spelling) return std::nullopt;
     return schedule;
 }
 
 // Moves the schedules `first` to the front. The cost model's best comes second, since a search may
-// stop after two. Schedules that the text's own blocks do not name are not added.
+// stop after two. If `all` are the schedules named by the text's own blocks, no others are added.
 std::vector<schedule::Schedule> brought_forward(std::vector<schedule::Schedule> all,
                                                 const std::vector<std::string>& first,
                                                 bool named_by_text) {
@@ -63,8 +64,8 @@ std::vector<schedule::Schedule> schedules(const dsl::Program& program,
             for (const schedule::PartialSchedule& choice : block.choices)
                 for (const auto& schedule : schedule::completions(choice, ranked))
                     all.push_back(schedule);
-    const bool named = !all.empty();
-    return brought_forward(named ? all : ranked, first, named);
+    const bool named_by_text = !all.empty();
+    return brought_forward(named_by_text ? all : ranked, first, named_by_text);
 }
 
 Candidate lowered(const ir::Kernel& kernel, const lower::LowerOptions& options,
@@ -137,7 +138,8 @@ Result<std::vector<Candidate>> schedule_candidates(const match::Pattern& pattern
         }
         candidate.name = fmt::format("s{:02}", all.size());
         candidate.expected_us = schedule::expected_us(plan.skeleton, schedule, plan.problem);
-        if (plan.problem.k >= kDeep) candidate.fetched = schedule::fetched_per_output(schedule);
+        if (plan.problem.k >= kMinKForFetched)
+            candidate.fetched = schedule::fetched_per_output(schedule);
         usable += candidate.unsupported.empty();
         all.push_back(std::move(candidate));
         if (limit > 0 && usable == limit) break;

@@ -18,7 +18,7 @@ struct Candidate {
     std::string source;    // CUDA; "" when `unsupported` says why there is none
     LaunchRecord record;
     double expected_us = 0;   // by the cost model; 0: not known
-    double fetched = 0;       // schedule::fetched_per_output for long sums; 0: not known
+    double fetched = 0;       // schedule::fetched_per_output; 0: not known, or K is too small
     std::string unsupported;  // why it cannot be tried; "" if it can
     std::string fault;        // the fault that a user's file simulates on a CPU
     bool from_file = false;   // a user's file: proven in full before it is compared with others

@@ -18,7 +18,8 @@ class CompileAhead {
   public:
     CompileAhead(std::vector<jit::Unit> units, const RealizeOptions& options);
 
-    // Whether the store did not have the artifact with that key before, so no earlier run made it.
+    // Whether the store lacked the artifact with that key when this object was made, so that no
+    // earlier run compiled it.
     bool is_new(const std::string& key) const { return new_.contains(key); }
 
   private:

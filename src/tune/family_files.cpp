@@ -20,10 +20,10 @@ constexpr std::array kFiles{"kernel.fact", "kernel.cu", "kernel.cubin", "record.
 
 std::string damage(const Realization& r) {
     for (const char* file : kFiles) {
-        const auto known = r.files.find(file);
+        const auto verified = r.files.find(file);
         const auto content = read_file(r.folder / file);
         if (!content) return content.error().message;
-        if (known == r.files.end() || sha256_hex(*content) != known->second)
+        if (verified == r.files.end() || sha256_hex(*content) != verified->second)
             return fmt::format("{} has changed since it was verified", (r.folder / file).string());
     }
     return "";

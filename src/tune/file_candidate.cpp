@@ -1,3 +1,4 @@
+// Candidates from CUDA files that the user gave: file_candidate() of tune/candidates.h.
 #include <fmt/format.h>
 
 #include <regex>
@@ -13,7 +14,7 @@ namespace {
 namespace fs = std::filesystem;
 
 // The file's text with the files that it includes from its own folder inlined, so that the compile
-// key depends on all of it.
+// key depends on all of it. A file that is in `included` already is not inlined again.
 Result<std::string> inlined(const fs::path& file, std::set<fs::path>& included) {
     auto text = read_file(file);
     if (!text) return text.error();
@@ -23,7 +24,7 @@ Result<std::string> inlined(const fs::path& file, std::set<fs::path>& included) 
     auto from = text->cbegin();
     for (std::sregex_iterator it(text->begin(), text->end(), pattern), end; it != end; ++it) {
         const fs::path beside = file.parent_path() / (*it)[1].str();
-        if (!fs::is_regular_file(beside)) continue;
+        if (!fs::is_regular_file(beside)) continue;  // the compiler finds it in its include folders
         out.append(from, (*it)[0].first);
         from = (*it)[0].second;
         if (!included.insert(beside.lexically_normal()).second) continue;
@@ -58,11 +59,12 @@ int elements_per_block(const std::string& text) {
     return std::regex_search(text, found, pattern) ? std::stoi(found[1]) : 64 * 64;
 }
 
-// The record with the same tensors and rules, but one launch with plain arguments. Its only
-// workspace has the sizes of the first output.
+// The record with the same tensors and alignments, but with one launch, which has plain arguments,
+// and with one workspace, which has the sizes of the first output.
 Result<LaunchRecord> with_plain_arguments(LaunchRecord record, int per_block) {
-    const int first_output = static_cast<int>(record.params.size()), bound = record.num_bound();
-    std::erase_if(record.alignments, [&](const Alignment& rule) { return rule.tensor >= bound; });
+    const int first_output = static_cast<int>(record.params.size());
+    const int num_bound = record.num_bound();
+    std::erase_if(record.alignments, [&](const Alignment& a) { return a.tensor >= num_bound; });
     Workspace scratch;
     LinearGrid grid;
     grid.per_block = per_block;
@@ -73,9 +75,12 @@ Result<LaunchRecord> with_plain_arguments(LaunchRecord record, int per_block) {
     record.workspaces = {scratch};
 
     StructParam arguments;
-    for (int tensor = 0; tensor <= bound; ++tensor) {  // the last one is the workspace
-        const int rank = record.spec(tensor < bound ? tensor : first_output).rank;
-        if (rank > 4) return Error{fmt::format("tensor {} has more than 4 dimensions", tensor), ""};
+    for (int tensor = 0; tensor <= num_bound; ++tensor) {  // the last one is the workspace
+        const int rank = record.spec(tensor < num_bound ? tensor : first_output).rank;
+        if (rank > 4)
+            return Error{
+                fmt::format("tensor {} has {} dimensions; at most 4 are possible", tensor, rank),
+                ""};
         add_tensor(arguments, tensor, rank);
     }
     Launch launch;

@@ -11,7 +11,8 @@ namespace fact::tune {
 
 namespace {
 
-// Messages of the driver, the runtime and torch, in lower case; beside them CUDA's error codes.
+// Parts of messages of the driver, the runtime and torch, in lower case; beside them CUDA's error
+// code, or whose message it is.
 constexpr std::array<std::string_view, 13> kSigns{
     "no cuda-capable device",         // 100
     "cuda_error_no_device",           //
@@ -37,7 +38,7 @@ bool says_gpu_is_gone(std::string_view failure) {
                                [&](std::string_view sign) { return text.find(sign) != text.npos; });
 }
 
-Error gpu_is_gone(const Error& failure) {
+Error gpu_gone_error(const Error& failure) {
     return {fmt::format("the GPU is gone: {}", failure.message),
             "Finished results are kept: run the same command again when the GPU is back "
             "(nvidia-smi lists it)."};

@@ -12,6 +12,6 @@ namespace fact::tune {
 bool says_gpu_is_gone(std::string_view failure);
 
 // The Error that ends the run after such a failure.
-Error gpu_is_gone(const Error& failure);
+Error gpu_gone_error(const Error& failure);
 
 }  // namespace fact::tune

@@ -10,20 +10,22 @@ namespace {
 
 using verify::Outcome;
 
-// A spread wider than this is noise, and no reason to take a slower kernel.
+// Costs are a tie within the spread of the times, but at most within this fraction: a wider spread
+// is noise, and no reason to take a slower kernel.
 constexpr double kWidestTie = 0.005;
-// Kernels this close together on a cool GPU were seen to change order on a hot one.
+// Kernels whose costs differ by at most this fraction on a cool GPU were seen to change order on a
+// hot one.
 constexpr double kNear = 0.06;
 // A launch of at least kLongUs has less power available in a module, after other kernels, than
-// alone. There a kernel that fetches less needs less power, so it may be slower by kNearlyAsFast
-// and win.
+// alone. A kernel that fetches less needs less power there, so it wins even if it is slower by the
+// fraction kNearlyAsFast.
 constexpr double kLongUs = 300, kNearlyAsFast = 0.03;
 
 bool is_long(const CandidateResult& r) {
     return r.single.median_us >= kLongUs;
 }
 
-// Ranks behind every known value.
+// Stands for an unknown amount of fetching, which ranks behind every known one.
 constexpr double kUnknown = std::numeric_limits<double>::infinity();
 double fetched(const CandidateResult& r) {
     return r.fetched > 0 ? r.fetched : kUnknown;

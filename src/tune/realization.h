@@ -19,7 +19,7 @@ struct CandidateResult {
     verify::Outcome outcome = verify::Outcome::crashed;
     std::string why;                                  // why it did not pass
     verify::Finding finding = verify::Finding::none;  // which check rejected it
-    std::string note;                                 // what the proof could not cover
+    std::string note;  // the other sizes it was proved at, or why at none
     Times single, baseline_single;
     Times sustained, baseline_sustained;       // only for the best few
     std::vector<verify::LaunchTime> launches;  // only if proved in full on a GPU
@@ -50,7 +50,7 @@ struct Realization {
     Times single, baseline_single, sustained, baseline_sustained;
     std::vector<CandidateResult> candidates;
     int measurements = 0;        // made by the search
-    std::string stopped;         // why it left candidates untried; "" if it tried all
+    std::string stopped;         // why the search left candidates untried; "" if it tried all
     std::string note;            // for example how the worker shrank extents
     double seconds = 0;          // in total
     double prepare_seconds = 0;  // part of `seconds`: checking the text and running the oracle

@@ -18,12 +18,12 @@ namespace {
 // The user's files come before the schedules: if they harm the worker, the rest is not affected.
 Result<std::vector<Candidate>> with_files(std::vector<Candidate> scheduled,
                                           const RealizeOptions& options) {
-    const auto first = std::find_if(scheduled.begin(), scheduled.end(),
-                                    [](const Candidate& c) { return c.unsupported.empty(); });
-    if (first == scheduled.end()) return scheduled;
+    const auto usable = std::find_if(scheduled.begin(), scheduled.end(),
+                                     [](const Candidate& c) { return c.unsupported.empty(); });
+    if (usable == scheduled.end()) return scheduled;
     std::vector<Candidate> all;
     for (const auto& file : options.also) {
-        auto candidate = file_candidate(file, first->record);
+        auto candidate = file_candidate(file, usable->record);
         if (!candidate) return candidate.error();
         if (options.device == "cpu" && candidate->fault.empty())
             candidate->unsupported = "a CUDA file can only be tried on a GPU";

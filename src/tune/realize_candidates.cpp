@@ -1,4 +1,5 @@
-// From candidates to the family's files, reusing results of earlier runs.
+// From candidates to the family's files, reusing results of earlier runs: realize_candidates() and
+// result_key() of tune/search.h.
 #include <fmt/format.h>
 
 #include <chrono>

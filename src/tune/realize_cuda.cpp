@@ -13,17 +13,18 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// The file as a candidate, with the tensors and launch rules of the placeholder text's kernel.
-Result<Candidate> written_candidate(const match::Pattern& pattern, const fs::path& file) {
+// The CUDA file as a candidate. Its tensors and their alignments are those of the kernel that the
+// pattern's text is lowered to: that text declares the tensors, what it computes is ignored.
+Result<Candidate> cuda_candidate(const match::Pattern& pattern, const fs::path& file) {
     const auto lowered = schedule_candidates(pattern, 1);
     if (!lowered) return lowered.error();
     const auto usable =
         std::ranges::find_if(*lowered, [](const Candidate& c) { return c.unsupported.empty(); });
     if (usable == lowered->end())
-        return Error{"its tensors cannot be bound: " + lowered->front().unsupported, ""};
+        return Error{"the kernel's tensors cannot be bound: " + lowered->front().unsupported, ""};
     auto candidate = file_candidate(file, usable->record);
     if (!candidate) return candidate;
-    candidate->fault.clear();  // a model's kernel simulates no fault
+    candidate->fault.clear();  // only files of the user may ask for a simulated fault
     candidate->record.schedule = "written in CUDA";
     candidate->record.precision = "as written";
     return candidate;
@@ -59,9 +60,10 @@ Result<Realization> realize_cuda(const match::Pattern& pattern, const std::strin
     if (options.device == "cpu")
         if (auto earlier = earlier_result(r.folder, options)) return *earlier;
     const auto file = r.folder / "written.cu";
-    if (auto written = write_file_atomic(file, "// fact-arguments: plain\n" + source); !written)
-        return written.error();
-    const auto candidate = written_candidate(pattern, file);
+    // The comment makes file_candidate give the kernel the arguments of kernels/common/plain.cuh.
+    if (auto saved = write_file_atomic(file, "// fact-arguments: plain\n" + source); !saved)
+        return saved.error();
+    const auto candidate = cuda_candidate(pattern, file);
     if (!candidate)
         return unrealized_because(verify::Outcome::unsupported, candidate.error().text());
     const auto compiled = jit::compile_all({unit_of(*candidate)}, options.toolchain, options.store,

@@ -63,7 +63,8 @@ std::optional<Candidate> recorded_candidate(const match::Pattern& pattern,
     return *usable;
 }
 
-// The latest record of the same work on this GPU, whatever its compiler and subgraph.
+// The latest record of the same work on this GPU, whatever its compiler and subgraph, whose search
+// could try at least `min_effort` candidates; nullptr if there is none.
 const registry::Record* record_of_same_work(const std::vector<registry::Entry>& entries,
                                             const registry::Work& work, int min_effort) {
     const registry::Record* found = nullptr;

@@ -43,7 +43,7 @@ struct PriorKnowledge {
     Candidate candidate;
     // The record's cubin, if nothing has changed and nothing has to be done again.
     std::optional<jit::Artifact> compiled;
-    std::vector<std::string> first;  // schedules to try before others
+    std::vector<std::string> first;  // spellings of schedules to try before others
 };
 
 // `limit`: how many candidates a search would consider.
@@ -54,10 +54,11 @@ PriorKnowledge recall(const match::Pattern& pattern, const RealizeOptions& optio
 Result<Realization> realize_remembered(const match::Pattern& pattern, const PriorKnowledge& prior,
                                        const RealizeOptions& options);
 
-// Whether a kernel, measured again, is as fast relative to torch as its record says.
+// Whether a kernel, measured again, is about as fast relative to torch as its record says.
 bool keeps_promise(const Realization& r, const registry::Record& record);
 
-// Puts a measured result into the registry. `effort`: how wide the search was.
+// Puts a measured result into the registry. `effort`: the candidate_limit of the search that found
+// its kernel.
 Result<> remember(const Realization& r, const PriorKnowledge& prior,
                   const std::vector<Candidate>& candidates, const RealizeOptions& options,
                   int effort);

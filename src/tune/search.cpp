@@ -198,11 +198,12 @@ std::string Searcher::untried_because(std::size_t i) {
     if (!timed() || request_.candidates[i].from_file) return "";
     if (!found_.stopped.empty()) return found_.stopped;
     const sol::SearchState standing = standing_before(i);
-    if (standing.best_us <= 0) return "";
+    if (standing.best_us <= 0) return "";  // none has passed yet
     if (out_of_time()) return found_.stopped = "its time budget was used up";
     if (!options_.stop_early) return "";
     if (const sol::Verdict verdict = sol::decide(standing); !verdict.go_on)
         return found_.stopped = verdict.reason;
+    // A candidate that is compiled already is measured: compiling takes most of the time.
     if (!built_[i] && !sol::may_be_best(request_.candidates[i].expected_us, standing))
         return "the cost model expects it to be slower than the best so far";
     return "";

@@ -16,12 +16,14 @@
 namespace fact::tune {
 
 struct SearchRequest {
-    std::vector<Candidate> candidates;                     // most promising first
-    verify::OpenRequest open;                              // the call that the worker prepares
-    double hard_us = 0;                                    // the hard bound; 0: not known
-    double bound_us = 0;                                   // the calibrated bound; 0: not known
-    std::filesystem::path scratch;                         // for launch records during the search
-    std::function<void(const CandidateResult&)> finished;  // called once per candidate
+    std::vector<Candidate> candidates;  // most promising first
+    verify::OpenRequest open;           // the call that the worker prepares
+    double hard_us = 0;                 // the hard bound; 0: not known
+    double bound_us = 0;                // the calibrated bound; 0: not known
+    std::filesystem::path scratch;      // for launch records during the search
+    // Called for every new result of a candidate: again if it is measured again, and not at all if
+    // it is left untried.
+    std::function<void(const CandidateResult&)> finished;
 };
 
 struct SearchResult {

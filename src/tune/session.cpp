@@ -19,12 +19,12 @@ using verify::Outcome;
 
 // The last lines that a program wrote to standard error, to be added to the end of a message.
 std::string tail(const std::string& text) {
-    constexpr std::size_t kMost = 600;
+    constexpr std::size_t kMaxChars = 600;
     std::size_t end = text.find_last_not_of(" \n");
     if (end == text.npos) return "";
     std::string_view shown(text.data(), end + 1);
-    const bool cut = shown.size() > kMost;
-    if (cut) shown.remove_prefix(shown.size() - kMost);
+    const bool cut = shown.size() > kMaxChars;
+    if (cut) shown.remove_prefix(shown.size() - kMaxChars);
     return fmt::format(":\n{}{}", cut ? "..." : "", shown);
 }
 
@@ -122,7 +122,7 @@ Result<verify::OpenReply> WorkerSession::start() {
         return Error{fmt::format("the worker did not prepare {} in {:.0f} s", call_name(request_),
                                  open_deadline_.count()),
                      ""};
-    if (answer.status == LineProcess::Status::too_large)
+    if (answer.status == LineProcess::Status::too_much_memory)
         return Error{fmt::format("the worker needed more than {} of memory for {}",
                                  memory_text(memory_bytes_), call_name(request_)),
                      "FACT_WORKER_MEMORY sets the limit, in GiB."};
@@ -130,13 +130,13 @@ Result<verify::OpenReply> WorkerSession::start() {
         const Error failed{
             fmt::format("the worker failed on {}: {}", call_name(request_), describe_end(answer)),
             ""};
-        return says_gpu_is_gone(answer.line) ? gpu_is_gone(failed) : failed;
+        return says_gpu_is_gone(answer.line) ? gpu_gone_error(failed) : failed;
     }
     auto reply = verify::open_reply_from_json(answer.line);
     if (!reply) return reply.error();
     const Error failed{fmt::format("{} cannot be prepared: {}", call_name(request_), reply->error),
                        ""};
-    if (says_gpu_is_gone(reply->error)) return gpu_is_gone(failed);
+    if (says_gpu_is_gone(reply->error)) return gpu_gone_error(failed);
     if (!reply->error.empty()) return failed;
     return reply;
 }
@@ -168,12 +168,12 @@ Result<CandidateReply> WorkerSession::measure(const verify::CandidateRequest& re
             return reply_with(
                 Outcome::timed_out,
                 fmt::format("no answer in {:.0f} s: the worker was killed", deadline.count()));
-        case LineProcess::Status::too_large: {
-            const verify::Verdict too_large{
+        case LineProcess::Status::too_much_memory: {
+            const verify::Verdict verdict{
                 verify::Finding::too_much_memory,
                 fmt::format("more than {}, so the worker was killed", memory_text(memory_bytes_))};
-            auto reply = reply_with(Outcome::crashed, verify::text(too_large));
-            reply.finding = too_large.finding;
+            auto reply = reply_with(Outcome::crashed, verify::text(verdict));
+            reply.finding = verdict.finding;
             return reply;
         }
         case LineProcess::Status::ended:

@@ -8,10 +8,11 @@ namespace {
 
 struct Merged {
     std::int64_t size = 1, stride = 0;
-    bool fits = true;
+    bool fits = true;  // the merged dimensions are adjacent in memory
 };
 
-// Dimensions of extent one say nothing about the layout: torch allows any stride there.
+// The group's dimensions as one. Those of extent one say nothing about the layout: torch allows any
+// stride there.
 Merged merge(const std::vector<int>& group, std::span<const std::int64_t> sizes,
              std::span<const std::int64_t> strides) {
     Merged merged;
@@ -27,7 +28,7 @@ Merged merge(const std::vector<int>& group, std::span<const std::int64_t> sizes,
     return merged;
 }
 
-// Restricts the view to a half; false if the dimension has none.
+// Restricts the view to a half; false if the dimension does not exist or its extent is odd.
 bool take_half(const graph::Half& half, View& view) {
     const auto dim = static_cast<std::size_t>(half.dim);
     if (dim >= view.sizes.size() || view.sizes[dim] % 2 != 0) return false;
@@ -45,7 +46,8 @@ Result<View> view_through(const graph::Binding& binding, std::span<const std::in
     View source{{all_sizes.begin(), all_sizes.end()}, {all_strides.begin(), all_strides.end()}};
     if (binding.half && !take_half(*binding.half, source))
         return Error{
-            fmt::format("dimension {} of {} cannot be halved", binding.half->dim, binding.value),
+            fmt::format("dimension {} of {} cannot be halved: it is missing or has an odd extent",
+                        binding.half->dim, binding.value),
             {}};
     const auto &sizes = source.sizes, &strides = source.strides;
     std::vector<bool> named(sizes.size(), false);

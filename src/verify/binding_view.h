@@ -12,7 +12,8 @@ namespace fact::verify {
 
 struct View {
     std::vector<std::int64_t> sizes, strides;  // in elements
-    std::int64_t offset = 0;  // of the first element; 0 unless the binding takes the second half
+    // Of the first element, in elements; 0 unless the binding takes the second half.
+    std::int64_t offset = 0;
     bool operator==(const View&) const = default;
 };
 

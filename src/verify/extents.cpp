@@ -52,8 +52,8 @@ std::int64_t ExtentClasses::extent(ValueId value, int dim) const {
     return graph_[value].type->sizes[dim];
 }
 
-int ExtentClasses::along(const Node& node, int rank, std::int64_t otherwise) {
-    const auto dim = graph::int_argument(node, "dim").value_or(otherwise);
+int ExtentClasses::along(const Node& node, int rank, std::int64_t default_dim) {
+    const auto dim = graph::int_argument(node, "dim").value_or(default_dim);
     return static_cast<int>(dim < 0 ? dim + rank : dim);
 }
 
@@ -86,7 +86,7 @@ void ExtentClasses::visit(const Node& node) {
     if (visit_rowwise(node) || visit_attention(node) || visit_einsum(node) ||
         visit_convolution(node))
         return;
-    if (node.target == "aten.conv2d.default") return fix_all(node);
+    if (node.target == "aten.conv2d.default") return fix_all(node);  // not a plain 1x1 one
     if (node.outputs.size() != 1) return fix_all(node);
     if (const auto product = product_operands(node)) {
         visit_product(node, product->a, product->b, product->b_is_nk);

@@ -47,8 +47,9 @@ class ExtentClasses {
     void fix_all(const graph::Node& node);
     int find(int element) const;
     int rank(graph::ValueId value) const;
-    // The node's argument `dim`, or `otherwise` if it has none, counted from the front.
-    static int along(const graph::Node& node, int rank, std::int64_t otherwise = 0);
+    // The dimension, counted from the front, that the node's argument `dim` names; without that
+    // argument, `default_dim`. Negative numbers count from the back.
+    static int along(const graph::Node& node, int rank, std::int64_t default_dim = 0);
     std::int64_t extent(graph::ValueId value, int dim) const;
 
     const graph::Graph& graph_;

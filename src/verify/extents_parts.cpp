@@ -1,4 +1,5 @@
-// Extents across operators that take parts of tensors or join them.
+// Extents across operators that take parts of tensors or join them: members of ExtentClasses
+// (verify/extents.h).
 #include <algorithm>
 
 #include "graph/arguments.h"
@@ -41,6 +42,7 @@ void ExtentClasses::visit_slice(const Node& node) {
         // The first element exists whatever the extent is; the first few may not.
         if (leading && extent(out, d) == 1) continue;
         fix(in, d);
+        // The length of a leading part may change: resize.cpp adapts the slice's end.
         if (!leading || extent(in, d) == extent(out, d)) fix(out, d);
     }
 }

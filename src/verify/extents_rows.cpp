@@ -1,5 +1,5 @@
 // Extents across operators that work along dimensions, and across einsum, convolutions and
-// attention.
+// attention: members of ExtentClasses (verify/extents.h).
 #include <algorithm>
 #include <array>
 #include <map>
@@ -54,8 +54,8 @@ bool ExtentClasses::visit_convolution(const Node& node) {
     return true;
 }
 
-// Queries, keys and values end in [M, D], [N, D] and [N, E], a mask in [M, N]; the scale may follow
-// from D.
+// Queries, keys and values end in [M, D], [N, D] and [N, E], a mask in [M, N]. D is fixed, because
+// the scale may be computed from it.
 bool ExtentClasses::visit_attention(const Node& node) {
     if (node.target != "aten.scaled_dot_product_attention.default") return false;
     auto values = graph::tensor_inputs(node);
@@ -153,6 +153,7 @@ bool ExtentClasses::visit_rowwise(const Node& node) {
         }
     }
     if (groups) fix(in, 1);
+    // Channels are dimension 1; weights and statistics are vectors with an element per channel.
     if (channels || groups) {
         for (const ValueId value : reads)
             if (value != in && rank(value) == 1) tie(value, 0, in, 1);
@@ -160,7 +161,7 @@ bool ExtentClasses::visit_rowwise(const Node& node) {
             if (rank(node.outputs[i]) == 1 && extent(node.outputs[i], 0) == extent(in, 1))
                 tie(node.outputs[i], 0, in, 1);
     }
-    if (last) {
+    if (last) {  // resize.cpp does not adapt the argument normalized_shape
         const int count = static_cast<int>(graph::ints_argument(node, "normalized_shape").size());
         for (int d = rank(in) - count; d < rank(in); ++d) fix(in, d);
         for (const ValueId value : reads)

@@ -38,6 +38,7 @@ void widen(Graph& graph, Node& node) {
     }
     if (has_dtype || !starts_with_any(node.target, kFactories) || node.outputs.empty()) return;
     if (!floating(graph, node.outputs[0])) return;
+    // An argument of that name that is not a DTypeArg is None.
     std::erase_if(node.inputs, [](const auto& argument) { return argument.name == "dtype"; });
     node.inputs.push_back({"dtype", graph::DTypeArg{DType::f64}, true});
 }

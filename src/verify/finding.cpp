@@ -20,7 +20,7 @@ constexpr auto kFindings = table_of<Finding>([](Finding finding) -> std::optiona
             return FindingName{finding, "wrong result"};
         case Finding::unwritten:
             return FindingName{finding, "left its output unwritten"};
-        case Finding::outside:
+        case Finding::wrote_outside:
             return FindingName{finding, "wrote outside its buffers"};
         case Finding::changed_inputs:
             return FindingName{finding, "changed its inputs"};
@@ -30,9 +30,9 @@ constexpr auto kFindings = table_of<Finding>([](Finding finding) -> std::optiona
             return FindingName{finding, "depends on its workspace"};
         case Finding::not_deterministic:
             return FindingName{finding, "not deterministic"};
-        case Finding::remembers:
+        case Finding::remembers_inputs:
             return FindingName{finding, "remembers earlier inputs"};
-        case Finding::other_sizes:
+        case Finding::wrong_at_other_sizes:
             return FindingName{finding, "wrong at other sizes"};
         case Finding::idle_when_timed:
             return FindingName{finding, "did no work while timed"};

@@ -1,4 +1,4 @@
-// What a check found wrong with a kernel: not only that it is incorrect, but which rule it broke.
+// Why a check rejected a kernel: not only that it is incorrect, but in which way.
 #pragma once
 
 #include <optional>
@@ -7,21 +7,21 @@
 
 namespace fact::verify {
 
-// Spelled out by name().
+// name() says each in words.
 enum class Finding {
     none,
     wrong_result,
-    unwritten,
-    outside,
+    unwritten,      // some elements of an output
+    wrote_outside,  // of its buffers
     changed_inputs,
-    depends_on_output,
-    depends_on_workspace,
+    depends_on_output,     // on what was in it before the launch
+    depends_on_workspace,  // likewise
     not_deterministic,
-    remembers,
-    other_sizes,
+    remembers_inputs,      // of an earlier call
+    wrong_at_other_sizes,  // right at the sizes of the call, wrong at those of other_sizes()
     idle_when_timed,
-    faster_than_light,
-    too_much_memory,
+    faster_than_light,  // a time below the hard bound
+    too_much_memory,    // the worker exceeded its limit
 };
 
 // A stable name in words: "wrote outside its buffers"; "" for none.

@@ -31,7 +31,7 @@ bool listed(const auto& names, const Node& node) {
 }  // namespace
 
 IntegerUse integer_use(const graph::Graph& graph, ValueId input) {
-    IntegerUse use;
+    IntegerUse use;  // an early return leaves `any_value` false
     std::vector<ValueId> followed{input};
     for (std::size_t i = 0; i < followed.size(); ++i) {
         for (const auto& output : graph.outputs)

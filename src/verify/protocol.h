@@ -1,4 +1,4 @@
-// The protocol of the tuner and the torch worker: one JSON object per line in both directions.
+// The protocol between the tuner and the torch worker: one JSON object per line in both directions.
 // A request is {"open": {...}} or {"candidate": {...}}; a reply is the object itself. to_json
 // returns a line without its newline.
 #pragma once
@@ -20,9 +20,10 @@ enum class Outcome { passed, incorrect, failed_to_build, timed_out, crashed, uns
 std::string_view name(Outcome outcome);
 std::optional<Outcome> outcome_from_name(std::string_view name);
 
-// Error against f64, relative to the output's largest magnitude and to its root mean square.
+// Errors of an output against f64.
 struct ErrorPair {
-    double largest = 0, rms = 0;
+    double largest = 0;  // the largest error, relative to the output's largest magnitude
+    double rms = 0;      // the root mean square error, relative to the output's root mean square
 };
 
 // One check: a seed and a distribution of inputs.

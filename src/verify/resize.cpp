@@ -25,15 +25,15 @@ void set_sizes(TensorType& type, const std::vector<std::int64_t>& sizes) {
     std::iota(order.begin(), order.end(), std::size_t{0});
     std::ranges::stable_sort(order,
                              [&](auto a, auto b) { return type.strides[a] < type.strides[b]; });
-    std::int64_t expected = 1, next = 1;
+    std::int64_t old_stride = 1, new_stride = 1;  // of a dense tensor, for the next dimension
     auto strides = type.strides;
     bool dense = true;
     for (const auto d : order) {
         if (type.sizes[d] == 1) continue;
-        dense = dense && type.strides[d] == expected;
-        expected *= type.sizes[d];
-        strides[d] = next;
-        next *= sizes[d];
+        dense = dense && type.strides[d] == old_stride;
+        old_stride *= type.sizes[d];
+        strides[d] = new_stride;
+        new_stride *= sizes[d];
     }
     type.sizes = sizes;
     if (dense) type.strides = strides;
@@ -250,13 +250,13 @@ std::vector<Resized> other_sizes(const graph::FusedCall& call, const ir::Kernel&
                     (largest == factors.end() || at->second.now > largest->second.now))
                     largest = at;
             if (largest == factors.end()) break;
-            largest->second.now = largest->second.now / 2 | 1;
+            largest->second.now = largest->second.now / 2 | 1;  // half of it, made odd
             resized.call.original = resizable.with(factors);
         }
         resized.note = note_of(factors);
-        const auto known = std::ranges::any_of(
+        const bool repeated = std::ranges::any_of(
             all, [&](const Resized& earlier) { return earlier.note == resized.note; });
-        if (!resized.note.empty() && !known) all.push_back(std::move(resized));
+        if (!resized.note.empty() && !repeated) all.push_back(std::move(resized));
     }
     return all;
 }

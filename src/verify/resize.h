@@ -11,8 +11,8 @@
 
 namespace fact::verify {
 
-// Every extent of a class of dimensions is a multiple of `before`; it becomes the same multiple of
-// `now`.
+// How the extents of one class of dimensions change: each is a multiple of `before` and becomes the
+// same multiple of `now`.
 struct Factor {
     std::int64_t before = 0, now = 0;
 };
@@ -30,7 +30,7 @@ class Resizable {
     const Factors& factors() const { return factors_; }
     // Whether some input or result of the call is contiguous along a dimension of the class.
     bool innermost(int extent_class) const;
-    // The call's graph with these factors applied.
+    // The call's graph with these factors applied. Classes that are not among them do not change.
     graph::Graph with(const Factors& factors) const;
 
   private:
@@ -43,10 +43,10 @@ struct Resized {
     graph::FusedCall call;
     std::string note;  // "2048 -> 333, 2048 -> 264", for the report
 };
-// The call with extents that are no multiples of a tile, of at most about `max_products`
-// multiplications: first with odd extents everywhere, then with row lengths that are multiples of
-// 8, then with the original row lengths. The caller skips extents that the kernel does not support
-// or that torch rejects. Empty if no extent may change.
+// The call with extents that are not multiples of a tile, in up to three versions: with odd extents
+// everywhere, with row lengths that are multiples of 8, and with the original row lengths. Each
+// takes about `max_products` multiplications at most. The caller skips versions that the kernel
+// does not support or that torch rejects. Empty if no extent may change.
 std::vector<Resized> other_sizes(const graph::FusedCall& call, const ir::Kernel& kernel,
                                  double max_products);
 

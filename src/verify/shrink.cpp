@@ -14,7 +14,7 @@ using graph::Graph;
 using graph::TensorType;
 using graph::ValueId;
 
-// Extents are not made smaller than this: a wrong stride still shows.
+// Extents are not made smaller than this, so that a wrong stride still shows.
 constexpr std::int64_t kMinExtent = 2;
 // What one element of a result costs at least, in multiplications of a product: each element is
 // interpreted separately, and compared with f64 in many ways.
@@ -26,22 +26,22 @@ double elements(const TensorType& type) {
     return count;
 }
 
-// How many multiplications each element of the node's result takes.
-double products_an_element(const Graph& graph, const graph::Node& node) {
-    const auto last = [&](ValueId value, std::size_t from_right) {
+// How many multiplications each element of the node's result takes; 1 if it is not a product.
+double products_per_element(const Graph& graph, const graph::Node& node) {
+    const auto extent = [&](ValueId value, std::size_t from_right) {
         const auto& type = graph[value].type;
         if (!type || type->sizes.size() <= from_right) return 1.0;
         return static_cast<double>(type->sizes[type->sizes.size() - 1 - from_right]);
     };
-    if (const auto product = product_operands(node)) return last(product->a, 0);
+    if (const auto product = product_operands(node)) return extent(product->a, 0);
     const auto reads = graph::tensor_inputs(node);
     if (node.target == "aten.scaled_dot_product_attention.default" && reads.size() > 1)
-        return 2 * last(reads[1], 1);
-    if (node.target == "aten.conv2d.default" && reads.size() > 1) return last(reads[1], 2);  // C
+        return 2 * extent(reads[1], 1);  // N for the scores, N for the result
+    if (node.target == "aten.conv2d.default" && reads.size() > 1) return extent(reads[1], 2);  // C
     if (const auto read = graph::read_einsum(node); read && read->inputs.size() == reads.size())
         for (std::size_t i = 0; i < read->inputs[0].size(); ++i)
             if (read->result.find(read->inputs[0][i]) == read->result.npos)
-                return last(reads[0], read->inputs[0].size() - 1 - i);
+                return extent(reads[0], read->inputs[0].size() - 1 - i);  // of a summed letter
     return 1;
 }
 
@@ -52,7 +52,7 @@ double work(const Graph& graph) {
     for (const auto& node : graph.nodes) {
         if (node.outputs.empty() || !graph[node.outputs[0]].type) continue;
         total += elements(*graph[node.outputs[0]].type) *
-                 std::max(kElement, products_an_element(graph, node));
+                 std::max(kElement, products_per_element(graph, node));
     }
     return total;
 }

@@ -13,7 +13,7 @@ namespace {
 // Numbers from this magnitude on stand for infinity.
 constexpr double kInfinite = 1e6;
 
-// The operators that compare or clamp, and their arguments that are the numbers.
+// The operators that compare or clamp, and the names of the arguments that give the numbers.
 constexpr std::array<std::string_view, 13> kComparing{
     "clamp", "clamp_min", "clamp_max", "hardtanh", "threshold", "softplus", "eq",
     "ne",    "lt",        "le",        "gt",       "ge",        "relu6"};

@@ -25,7 +25,7 @@ ErrorPair floor_of(DType output) {
         case DType::f16:
             return {0x1p-11, 0x1p-13};
         // Eager's f32 sums of few terms are nearly exact; a product of split operands always leaves
-        // out a term of 2^-22 of each factor.
+        // out the product of the low parts, about 2^-22 of the whole.
         case DType::f32:
             return {1e-6, 1e-6};
         case DType::f64:

@@ -18,22 +18,23 @@ struct Difference {
     long wrong_infinity = 0;  // an infinity missing, unexpected or of the other sign
 };
 
+// The errors relative to the oracle's magnitude.
 ErrorPair relative(const Difference& difference);
 
-// Errors below this pass, however small eager's are.
+// Relative errors up to these pass, however small eager's are.
 ErrorPair floor_of(DType output);
 
 // The accuracy by which parts of an output are judged.
 struct Grain {
     ErrorPair floor;      // like floor_of, relative to the part's own magnitude
-    double rounding = 0;  // the relative change of inputs by which their sensitivity is measured
-    double least = 0;     // smaller absolute errors come from numbers too small for the type
+    double rounding = 0;  // how much inputs are changed, relatively, to see how results react
+    double least = 0;     // an absolute error that is allowed: the type has no smaller numbers
 };
 // `tf32`: the output is f32, computed from operands in TF32, which has as many bits as f16.
 Grain grain_of(DType output, bool tf32);
 
-// Why the kernel does not pass; "" if it does: NaNs and infinities are in the right places, and
-// both errors are at most twice eager's or below the floor.
+// Why the kernel does not pass; "" if it does. It passes if NaNs and infinities are in the right
+// places, and both relative errors are at most twice eager's or at most the floor.
 std::string judge(const Difference& eager, const Difference& kernel, DType output);
 
 }  // namespace fact::verify

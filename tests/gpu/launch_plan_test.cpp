@@ -75,7 +75,7 @@ TEST(LaunchPlan, RefusesByName) {
     EXPECT_EQ(refusal([](auto& t) { t[1].dtype = DType::f16; }),
               "w is f16, but the kernel takes bf16");
     EXPECT_EQ(refusal([](auto& t) { t[1] = tensor(DType::bf16, {768, 264}); }),
-              "w has 264 in dimension 1, but x has 256 in dimension 1");
+              "w has 264 elements along dimension 1, but x has 256 along dimension 1");
     EXPECT_EQ(refusal([](auto& t) { t[0].sizes[0] = 0; }), "x is empty");
     EXPECT_EQ(refusal([](auto& t) { t[0].strides = {1, 512}; }),
               "x is not contiguous in its last dimension (stride 512)");
@@ -98,7 +98,8 @@ TEST(LaunchPlan, NamesTheLineOfTheKernelText) {
               "multiples of 16 below 2^40");
     tensors[1] = tensor(DType::bf16, {768, 264});
     EXPECT_EQ(why_refused(record, tensors),
-              "w (mlp.fact:2) has 264 in dimension 1, but x (mlp.fact:2) has 256 in dimension 1");
+              "w (mlp.fact:2) has 264 elements along dimension 1, but x (mlp.fact:2) has 256 along "
+              "dimension 1");
 }
 
 TEST(LaunchPlan, RefusesExtentsTheTextRulesOut) {
@@ -107,10 +108,10 @@ TEST(LaunchPlan, RefusesExtentsTheTextRulesOut) {
     EXPECT_EQ(inconsistency(record), "");
     EXPECT_EQ(why_refused(record, product_tensors(512, 768, 256)), "");
     EXPECT_EQ(why_refused(record, product_tensors(512, 768, 264)),
-              "x has 264 in dimension 1, but the kernel takes multiples of 64");
+              "x has 264 elements along dimension 1, but the kernel takes multiples of 64");
     record.extent_rules = {{{{{0, 1}}, 1, 1, {{1, 0}}}, {{}, 5}, true}};
     EXPECT_EQ(why_refused(record, product_tensors(512, 16, 128)),
-              "x gives 8 in dimension 1, but the kernel takes multiples of 5");
+              "x gives 8 along dimension 1, but the kernel takes multiples of 5");
     record.extent_rules[0].of.dims.clear();
     EXPECT_NE(inconsistency(record), "");
 }
@@ -129,8 +130,9 @@ TEST(LaunchPlan, RefusesExtentsThatOverflow) {
 TEST(LaunchPlan, RefusesDimensionsNearTheEndOf32Bits) {
     auto record = product_record();
     EXPECT_EQ(why_refused(record, product_tensors(kMaxCount, 8, 8)), "");
-    EXPECT_EQ(why_refused(record, product_tensors(kMaxCount + 1, 8, 8)),
-              "x has 2147418113 in dimension 0, more than kernels count to (2147418112)");
+    EXPECT_EQ(
+        why_refused(record, product_tensors(kMaxCount + 1, 8, 8)),
+        "x has 2147418113 elements along dimension 0, more than kernels count to (2147418112)");
     // Whatever it is bound to: a row kernel may take it apart and have no field for the whole.
     record.launches[0].params.clear();
     record.launches[0].grid = LinearGrid{{{{0, 1}}}, 256};

@@ -119,7 +119,7 @@ TEST(GraphJson, RefusesWhatIsNotAGraph) {
     };
     EXPECT_EQ(error("{}"), "cannot read the graph: field 'format' is missing");
     EXPECT_EQ(error("{\"format\": 2}"),
-              "cannot read the graph: written by another version of this program");
+              "cannot read the graph: written by another version of FACT (format 2, not 1)");
     const std::string empty = to_json(Graph{});
     EXPECT_NE(error(empty.substr(0, empty.size() / 2)).find("not valid JSON"), std::string::npos);
     const std::string unsound =

@@ -276,7 +276,8 @@ TEST(Pt2Archive, RefusesDamagedRecords) {
     EXPECT_CONTAINS(in_table("\"use_pickle\": false", "\"use_pickle\": true"), "pickled");
     EXPECT_CONTAINS(in_table("\"dtype\": 7", "\"dtype\": 10"), "element type");
     EXPECT_CONTAINS(in_table("fc.weight", "fc.other"), "no data for 'fc.weight'");
-    EXPECT_CONTAINS(in_table("{\"as_int\": 2}", "{\"as_int\": 1}"), "does not fit the program");
+    EXPECT_CONTAINS(in_table("{\"as_int\": 2}", "{\"as_int\": 1}"),
+                    "are not those that the program reads");
     EXPECT_CONTAINS(in_table("{\"as_int\": 2}", "{\"as_int\": -2}"), "negative");
     EXPECT_CONTAINS(in_table("{\"as_int\": 2}", "{\"as_int\": 4611686018427387904}"), "overflows");
     EXPECT_CONTAINS(in_table("\"strides\": [{\"as_int\": 4}", "\"strides\": [{\"as_int\": 400}"),

@@ -38,12 +38,15 @@ TEST(Cards, WhatIsWrongIsNamedByItsLine) {
         const auto cards = cards_from_file(text);
         return cards ? "" : cards.error().message;
     };
-    EXPECT_EQ(why("## A\nApplies: norm\nDo.\n"), "cards.md:3: no line 'Evidence:'");
-    EXPECT_EQ(why("## A\nDo.\nEvidence: x\n## B\n"), "cards.md:4: no line 'Applies:'");
-    EXPECT_EQ(why("## A\nApplies: K <= many\n"), "cards.md:2: a condition that cannot be read");
-    EXPECT_EQ(why("## A\nApplies: norm, \n"), "cards.md:2: a condition that cannot be read");
+    EXPECT_EQ(why("## A\nApplies: norm\nDo.\n"),
+              "cards.md:3: the card that ends here has no line 'Evidence:'");
+    EXPECT_EQ(why("## A\nDo.\nEvidence: x\n## B\n"),
+              "cards.md:4: the card that ends here has no line 'Applies:'");
+    EXPECT_EQ(why("## A\nApplies: K <= many\n"),
+              "cards.md:2: the condition 'K <= many' cannot be read");
+    EXPECT_EQ(why("## A\nApplies: norm, \n"), "cards.md:2: the condition '' cannot be read");
     EXPECT_EQ(why("## A\nApplies: norm\nEvidence: x\nDo.\n"),
-              "cards.md:4: something after the evidence");
+              "cards.md:4: a line follows the card's evidence, which must be its last line");
 }
 
 TEST(Cards, FitWhatTheyAreAbout) {

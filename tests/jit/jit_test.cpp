@@ -154,12 +154,12 @@ TEST_F(Jit, AHeaderEditedMeanwhileIsCompiledAgain) {
 }
 
 TEST(Headers, AreReadFromAMakeRule) {
-    EXPECT_EQ(
-        headers_in_rule("kernel.cubin : kernel.cu \\\n    /usr/include/a.h \\\n    /b\\ c/d.h \\\n"
-                        "    /usr/include/a.h /x/$$y.h\n"),
-        (std::vector<fs::path>{"/b c/d.h", "/usr/include/a.h", "/x/$y.h"}));
-    EXPECT_TRUE(headers_in_rule("").empty());
-    EXPECT_TRUE(headers_in_rule("nonsense").empty());
+    EXPECT_EQ(headers_in_make_rule(
+                  "kernel.cubin : kernel.cu \\\n    /usr/include/a.h \\\n    /b\\ c/d.h \\\n"
+                  "    /usr/include/a.h /x/$$y.h\n"),
+              (std::vector<fs::path>{"/b c/d.h", "/usr/include/a.h", "/x/$y.h"}));
+    EXPECT_TRUE(headers_in_make_rule("").empty());
+    EXPECT_TRUE(headers_in_make_rule("nonsense").empty());
 }
 
 TEST_F(Jit, FailureKeepsTheLogAndLeavesNoEntry) {

@@ -83,13 +83,13 @@ TEST(Manifest, FilesStayInThePackage) {
                              "manifest.json", "a\nb"}) {
         auto wrong = written();
         wrong["files"][name] = {{"size", 1}, {"sha256", sha256_hex("x")}};
-        EXPECT_NE(refusal(wrong).find("is not a name of a file"), std::string::npos) << name;
+        EXPECT_NE(refusal(wrong).find("is not the path of a file"), std::string::npos) << name;
     }
     auto wrong = written();
     wrong["files"]["a"] = {{"size", -1}, {"sha256", sha256_hex("x")}};
-    EXPECT_EQ(refusal(wrong), "a: its size or SHA-256 is not valid");
+    EXPECT_EQ(refusal(wrong), "a: its size is negative, or its SHA-256 is not 64 hex digits");
     wrong["files"]["a"] = {{"size", 1}, {"sha256", "abc"}};
-    EXPECT_EQ(refusal(wrong), "a: its size or SHA-256 is not valid");
+    EXPECT_EQ(refusal(wrong), "a: its size is negative, or its SHA-256 is not 64 hex digits");
 }
 
 TEST(Manifest, AFolderWithoutOneIsNoPackage) {

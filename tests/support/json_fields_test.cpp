@@ -29,7 +29,8 @@ TEST(JsonFields, DeepTextsAreRefused) {
     EXPECT_FALSE(try_parse_json(std::string(1'000'000, '{')));
     EXPECT_FALSE(try_parse_json(nested(257) + std::string(257, ']')));
     EXPECT_FALSE(try_parse_json(std::string(257, ']') + nested(257)));
-    EXPECT_EQ(why(nested(1000), [](const json&) {}), "it: JSON nested 1000 deep (at most 256)");
+    EXPECT_EQ(why(nested(1000), [](const json&) {}),
+              "it: JSON is nested 1000 deep; at most 256 is read");
     // Brackets within strings do not count.
     const std::string quoted = "[\"\\\"" + std::string(1000, '[') + "\"]";
     EXPECT_EQ(parse_json(quoted)[0].get<std::string>(), "\"" + std::string(1000, '['));

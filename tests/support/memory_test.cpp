@@ -57,7 +57,7 @@ TEST(Memory, ALineProcessThatGrowsIsKilled) {
     auto process = LineProcess::start(command);
     ASSERT_TRUE(process.ok());
     const auto answer = process->ask("go", Seconds(30));
-    EXPECT_EQ(answer.status, LineProcess::Status::too_large);
+    EXPECT_EQ(answer.status, LineProcess::Status::too_much_memory);
     EXPECT_EQ(answer.signal, SIGKILL);
     EXPECT_FALSE(process->alive());
 }

@@ -62,10 +62,12 @@ TEST(Calibration, FasterThanThePeakIsNoMeasurement) {
 TEST(Calibration, WhatIsMissingIsNamed) {
     auto part = h200();
     part.ceilings.erase(part.ceilings.begin() + 3);
-    EXPECT_EQ(with_ceilings(*find_gpu("h200"), part).error().message, "it has no l2_read");
+    EXPECT_EQ(with_ceilings(*find_gpu("h200"), part).error().message,
+              "it has no measurement of l2_read");
     part = h200();
     part.ceilings.pop_back();
-    EXPECT_EQ(with_ceilings(*find_gpu("h200"), part).error().message, "it has no launch");
+    EXPECT_EQ(with_ceilings(*find_gpu("h200"), part).error().message,
+              "it has no measurement of launch");
 }
 
 }  // namespace

@@ -75,7 +75,8 @@ TEST(Check, WhatNoKernelComputesHasACode) {
         "kernel `f`(x: f32[8*M, D, 8], z: f32[8, M, D]) -> (y: f32[8*M, D, 8]) {\n"
         "  y = x + z.view(8*M, D)\n}\n");
     EXPECT_EQ(twice.code, "F0601");
-    EXPECT_NE(twice.message.find("[8*M, D, 8] that has a factor twice"), std::string::npos)
+    EXPECT_NE(twice.message.find("[8*M, D, 8] in which a factor of the dimensions occurs twice"),
+              std::string::npos)
         << twice.message;
     EXPECT_FALSE(twice.fix.empty());
     const Diagnostic schedule = refused(

@@ -74,7 +74,7 @@ TEST_F(ProofOf, EachFault) {
     EXPECT_EQ(found_in("changes_inputs"), Finding::changed_inputs);
     EXPECT_EQ(found_in("stale_output"), Finding::depends_on_output);
     EXPECT_EQ(found_in("uses_workspace"), Finding::depends_on_workspace);
-    EXPECT_EQ(found_in("caches_by_pointer"), Finding::remembers);
+    EXPECT_EQ(found_in("caches_by_pointer"), Finding::remembers_inputs);
     EXPECT_EQ(found_in("races"), Finding::not_deterministic);
     EXPECT_EQ(found_in("low_precision"), Finding::wrong_result);
     EXPECT_EQ(found_in("tires"), Finding::idle_when_timed);
@@ -210,14 +210,14 @@ TEST_F(ProofOf, GapsAndWorkspacesAreWatched) {
             static_cast<float*>(out[0].data_ptr())[8] = 0;
             return done;
         });
-    EXPECT_EQ(in_gap.finding, Finding::outside);
+    EXPECT_EQ(in_gap.finding, Finding::wrote_outside);
     EXPECT_NE(in_gap.why.find("around n0"), std::string::npos) << in_gap.why;
     const auto after_workspace =
         prove([](const Tensors& in, const Tensors& out, const WorkspaceSource& w) -> Result<> {
             if (w) static_cast<float*>(w({4}, at::kFloat).data_ptr())[4] = 0;
             return honest(in, out, w);
         });
-    EXPECT_EQ(after_workspace.finding, Finding::outside);
+    EXPECT_EQ(after_workspace.finding, Finding::wrote_outside);
     EXPECT_NE(after_workspace.why.find("workspace 0"), std::string::npos) << after_workspace.why;
 }
 

@@ -13,10 +13,10 @@ TEST(Finding, NamesAreStable) {
         EXPECT_EQ(finding_from_name(name(finding)), finding);
         EXPECT_EQ(name(finding).empty(), finding == Finding::none);
     }
-    EXPECT_EQ(name(Finding::outside), "wrote outside its buffers");
-    EXPECT_EQ(name(Finding::remembers), "remembers earlier inputs");
+    EXPECT_EQ(name(Finding::wrote_outside), "wrote outside its buffers");
+    EXPECT_EQ(name(Finding::remembers_inputs), "remembers earlier inputs");
     EXPECT_EQ(finding_from_name("sinned"), std::nullopt);
-    EXPECT_EQ(text({Finding::outside, "after y"}), "wrote outside its buffers: after y");
+    EXPECT_EQ(text({Finding::wrote_outside, "after y"}), "wrote outside its buffers: after y");
     EXPECT_EQ(text({}), "");
 }
 
@@ -37,7 +37,7 @@ TEST(Light, NothingIsFaster) {
 
     auto reply = timed(5, 0);
     reply.outcome = Outcome::incorrect;
-    reply.finding = Finding::remembers;
+    reply.finding = Finding::remembers_inputs;
     reject_faster_than_light(reply, 9.9);
     EXPECT_EQ(reply.outcome, Outcome::incorrect);
     EXPECT_EQ(reply.finding, Finding::faster_than_light);

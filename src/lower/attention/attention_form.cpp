@@ -40,13 +40,17 @@ class AttentionReader {
         form_.n = kernel_[node->k].type.dims.end()[-2];
         form_.d = kernel_[node->q].type.dims.back();
         merge_heads(dims);
-        if (!contains(dims, form_.batch)) return cannot("an output that lacks a dimension");
+        if (!contains(dims, form_.batch)) return cannot("an output that lacks a batch dimension");
         form_.depth = extents_[ir::index(form_.d)];
         form_.width = extents_[ir::index(form_.e)];
         for (const auto& [dim, extent] :
              {std::pair{form_.d, form_.depth}, std::pair{form_.e, form_.width}})
             if (extent < 1 || extent > kMaxFeatures)
-                return cannot(fmt::format("{} features along {}", extent, kernel_[dim].name));
+                return cannot(extent < 1
+                                  ? fmt::format("no features, or an unknown number, along {}",
+                                                kernel_[dim].name)
+                                  : fmt::format("{} features along {}, more than {}", extent,
+                                                kernel_[dim].name, kMaxFeatures));
         if (output.type.dtype != form_.dtype)
             return cannot("an output of another type than the operands");
         for (auto [id, to, rows, features] : {std::tuple{node->q, &form_.q, form_.m, form_.d},
@@ -70,7 +74,7 @@ class AttentionReader {
             return cannot("a scale that is not a positive f32");
         // The error of capped scores is about 1e-7 of the cap.
         if (node->cap && !(*node->cap >= 1e-4 && *node->cap <= 1e4))
-            return cannot(fmt::format("a cap of {}", *node->cap));
+            return cannot(fmt::format("a cap of {}, outside 1e-4 to 1e4", *node->cap));
         if (node->bias) {
             auto bias = pointwise_form(kernel_, *node->bias, form_.m, form_.n, form_.batch);
             if (!bias) return bias.error();
@@ -110,7 +114,7 @@ class AttentionReader {
             const auto at = std::ranges::search(batch, factors).begin();
             if (factors.size() != 2 || at == batch.end() || !kernel_[factors.back()].extent)
                 continue;
-            shared_ = factors.front();
+            shared_heads_ = factors.front();
             form_.heads = static_cast<int>(at - batch.begin());
             form_.repeats = extents_[ir::index(factors.back())];
             *at = dim;
@@ -131,7 +135,7 @@ class AttentionReader {
     std::vector<int> places_in_batch(const Dims& dims) const {
         std::vector<int> places = batch_places(dims, form_.batch);
         if (form_.heads >= 0 && places[static_cast<std::size_t>(form_.heads)] < 0)
-            places[static_cast<std::size_t>(form_.heads)] = position(dims, shared_);
+            places[static_cast<std::size_t>(form_.heads)] = position(dims, shared_heads_);
         return places;
     }
 
@@ -141,7 +145,7 @@ class AttentionReader {
         std::size_t placed = 2;
         for (const int at : operand.batch) placed += at >= 0;
         if (operand.rows < 0 || operand.features < 0 || placed != dims.size())
-            return "an operand whose dimensions are not batches, rows and features";
+            return "an operand whose dimensions are not batch dimensions, rows and features";
         const bool has_all_heads =
             form_.heads < 0 || contains(dims, form_.batch[static_cast<std::size_t>(form_.heads)]);
         if (form_.heads >= 0 && has_all_heads != is_q) return "heads that only some operands share";
@@ -155,7 +159,7 @@ class AttentionReader {
     const ir::Kernel& kernel_;
     const std::vector<std::int64_t>& extents_;
     AttentionForm form_;
-    ir::DimId shared_{};  // the head dimension of k and v, if heads share keys
+    ir::DimId shared_heads_{};  // the head dimension of k and v, if heads share keys
 };
 
 }  // namespace
@@ -168,7 +172,7 @@ Result<AttentionForm> attention_form(const ir::Kernel& kernel,
 Error attention_error(const ir::Kernel& kernel, const std::string& what) {
     return Error{
         fmt::format("kernel {}: the attention skeleton cannot express {}", kernel.name, what),
-        "It is expanded into products and a softmax."};
+        "Write it as products and a softmax, or leave this part to torch."};
 }
 
 }  // namespace fact::lower

@@ -35,7 +35,7 @@ struct AttentionForm {
     std::int64_t repeats = 1;  // how many neighbouring heads share keys
     std::optional<ProductForm> bias;  // added to the scores; made by pointwise_form
 
-    std::size_t num_batches() const { return lower::num_batches(batch); }
+    std::size_t num_batch_dims() const { return lower::num_batch_dims(batch); }
 };
 
 // `extents`: of the kernel's dimensions by id; those of the features must be known. An Error says

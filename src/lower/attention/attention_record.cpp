@@ -8,7 +8,7 @@ namespace fact::lower {
 StructParam attention_extents(const ir::Kernel& kernel, const AttentionForm& form) {
     StructBuilder extents;  // AttentionExtents
     for (const ir::DimId dim : {form.m, form.n, form.e}) extents.add(extent_of(kernel, {dim}));
-    for (std::size_t i = 0; i < form.num_batches(); ++i)
+    for (std::size_t i = 0; i < form.num_batch_dims(); ++i)
         extents.add(i < form.batch.size() ? extent_of(kernel, {form.batch[i]}) : ExtentField{});
     return extents.finish();
 }

@@ -9,12 +9,12 @@
 namespace fact::lower {
 
 void emit_score_constants(emit::CodeWriter& out, const AttentionForm& form) {
-    const auto yes = [](bool value) { return value ? "true" : "false"; };
-    out.line(fmt::format("static constexpr bool kCausal = {}, kBias = {};", yes(form.node.causal),
-                         yes(form.bias.has_value())));
+    const auto bool_text = [](bool value) { return value ? "true" : "false"; };
+    out.line(fmt::format("static constexpr bool kCausal = {}, kBias = {};",
+                         bool_text(form.node.causal), bool_text(form.bias.has_value())));
     out.line(fmt::format("static constexpr int kWindow = {};", form.node.window.value_or(0)));
-    out.line(
-        fmt::format("static constexpr bool kZeroUnseen = {};", yes(form.node.empty_rows_are_zero)));
+    out.line(fmt::format("static constexpr bool kZeroUnseen = {};",
+                         bool_text(form.node.empty_rows_are_zero)));
     out.line(fmt::format("static constexpr float kScale = {}, kCap = {};",
                          emit::float_literal(form.node.scale),
                          emit::float_literal(form.node.cap.value_or(0))));

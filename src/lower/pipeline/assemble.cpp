@@ -55,23 +55,26 @@ class Assembler {
 
     Pipeline run() {
         const auto roots = stage_roots(kernel_, stored_);
-        std::vector<ExprId> alone;  // outputs that one stage computes and writes
+        std::vector<ExprId> only_outputs;  // values that are one output and not stored
         for (const ExprId root : roots)
-            if (!is_stored(root) && outputs_of_[root].size() == 1) alone.push_back(root);
-        const auto groups = row_groups(kernel_, alone, stored_ids_);
-        const auto intermediates = stored_groups(kernel_, stored_ids_);
-        std::set<ExprId> done;  // the weighted sums of attentions with several outputs
+            if (!is_stored(root) && outputs_of_[root].size() == 1) only_outputs.push_back(root);
+        // A group's stage takes the place of the group's last member.
+        const auto output_groups = row_groups(kernel_, only_outputs, stored_ids_);
+        const auto intermediate_groups = stored_groups(kernel_, stored_ids_);
+        // The first outputs of the attentions with several outputs whose stages have been added.
+        std::set<ExprId> added_attentions;
         for (const ExprId root : roots) {
             const auto ends = attention_outputs_with(root);
-            if (const auto group = intermediates.find(root);
-                ends.empty() && group != intermediates.end())
+            if (const auto group = intermediate_groups.find(root);
+                ends.empty() && group != intermediate_groups.end())
                 add(writes_of(group->second), false);
-            if (!ends.empty() && done.insert(ends.front()).second) add(writes_of(ends), false);
+            if (!ends.empty() && added_attentions.insert(ends.front()).second)
+                add(writes_of(ends), false);
             if (!ends.empty() && !is_stored(root)) continue;
             if (is_stored(root) || outputs_of_[root].size() > 1) {
                 for (const int output : outputs_of_[root])
                     add({to_output(root, output)}, is_stored(root));
-            } else if (const auto group = groups.find(root); group != groups.end()) {
+            } else if (const auto group = output_groups.find(root); group != output_groups.end()) {
                 add(writes_of(group->second), false);
             }
         }
@@ -112,14 +115,14 @@ class Assembler {
         return writes;
     }
 
-    // Adds the stage that writes these values. It computes them, or, if `reads_itself`, copies the
-    // stored value.
-    void add(const std::vector<Write>& writes, bool reads_itself) {
+    // Adds the stage that writes these values. It computes them or, if `copies_stored`, copies them
+    // from memory, where another stage has stored them.
+    void add(const std::vector<Write>& writes, bool copies_stored) {
         std::vector<ExprId> written;
         std::set<ExprId> read = stored_ids_;
         for (const Write& write : writes) {
             written.push_back(write.root);
-            if (!reads_itself) read.erase(write.root);
+            if (!copies_stored) read.erase(write.root);
         }
         Extracted part = extract_stage(kernel_, written, read);
         Stage stage;
@@ -143,9 +146,9 @@ class Assembler {
     const ir::Kernel& kernel_;
     const StoredValues& stored_;
     std::set<ExprId> stored_ids_;
-    int num_params_, num_bound_;       // tensors: parameters, outputs, then intermediates
-    std::map<ExprId, int> tensor_of_;  // the tensors of stored values
-    std::map<ExprId, std::vector<int>> outputs_of_;  // the tensors of values that are outputs
+    int num_params_, num_bound_;                     // num_bound_: parameters and outputs
+    std::map<ExprId, int> tensor_of_;                // the pipeline's tensor of each stored value
+    std::map<ExprId, std::vector<int>> outputs_of_;  // the tensors of each value that is an output
     Pipeline pipeline_;
 };
 

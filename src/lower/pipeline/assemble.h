@@ -13,7 +13,7 @@
 namespace fact::lower {
 
 struct StoredValues {
-    std::map<ir::ExprId, std::string> reasons;  // why each of them is stored
+    std::map<ir::ExprId, std::string> reasons;  // the stored values, and why each is stored
     // What each attention with several outputs writes, its weighted sum first.
     std::vector<std::vector<ir::ExprId>> attention_outputs;
 
@@ -24,11 +24,12 @@ struct StoredValues {
 std::vector<ir::ExprId> stage_roots(const ir::Kernel& kernel, const StoredValues& stored);
 
 // The kernel of a stage that writes the roots and may read the values in `read`. Flips in a
-// product's epilogue are moved to what it reads (flips_at_leaves).
+// product's epilogue are moved to what the epilogue reads (flips_at_leaves).
 Extracted extract_stage(const ir::Kernel& kernel, const std::vector<ir::ExprId>& roots,
                         const std::set<ir::ExprId>& read);
 
-// The stage that computes an output writes it, unless other stages need its unrounded value.
+// The stage that computes an output also writes it, unless other stages need the output's unrounded
+// value: then that is stored, and a stage of its own copies it to the output.
 Pipeline assemble(const ir::Kernel& kernel, const StoredValues& stored);
 
 }  // namespace fact::lower

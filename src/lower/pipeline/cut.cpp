@@ -33,7 +33,7 @@ class Cutter {
                 store(static_cast<ExprId>(i), "the text says so");
         for (std::size_t i = 0; i < kernel_.exprs.size(); ++i)
             if (live[i]) store_operands(static_cast<ExprId>(i));
-        while (settle()) {
+        while (store_next()) {
         }
         if (!problem_.empty())
             return Error{problem_, "Split the kernel, or leave this part to torch."};
@@ -74,10 +74,10 @@ class Cutter {
         return id;
     }
 
-    // Products and attention read their operands from memory.
+    // Products and attention read their operands from memory. So does a renaming, because within
+    // one kernel a dimension has one name.
     void store_operands(ExprId id) {
         const ir::Node& node = kernel_[id].node;
-        // Within one kernel a dimension has one name.
         if (ir::is_renaming(kernel_, id)) {
             ExprId x = id;
             while (!is_stored(x) && ir::is_renaming(kernel_, x))
@@ -113,9 +113,10 @@ class Cutter {
         return all;
     }
 
-    // Stores one more value; false if nothing is left to do.
-    bool settle() {
-        std::map<ExprId, int> users;  // how many stages need a product or reduction
+    // Stores one more value if a stage fits no skeleton. False if none was stored: all stages fit,
+    // or problem_ says why one does not.
+    bool store_next() {
+        std::map<ExprId, int> num_stages;  // how many stages need each product and reduction
         for (const ExprId root : stage_roots(kernel_, stored_)) {
             std::vector<ExprId> products, reductions;
             for (const ExprId id : cone(root)) {
@@ -123,13 +124,14 @@ class Cutter {
                 if (std::holds_alternative<ir::Product>(node)) products.push_back(id);
                 if (std::holds_alternative<ir::Reduce>(node)) reductions.push_back(id);
             }
-            for (const auto* heavy : {&products, &reductions})
-                for (const ExprId id : *heavy)
-                    if (++users[id] > 1 && id != root && !is_stored(id)) {
+            // Cheaper values are computed again by every stage that needs them.
+            for (const auto* expensive : {&products, &reductions})
+                for (const ExprId id : *expensive)
+                    if (++num_stages[id] > 1 && id != root && !is_stored(id)) {
                         store(id, "several kernels need it");
                         return true;
                     }
-            if (settle_stage(root, products, reductions)) return true;
+            if (store_for_stage(root, products, reductions)) return true;
             if (!problem_.empty()) return false;
         }
         return false;
@@ -137,8 +139,8 @@ class Cutter {
 
     // Stores a value if the stage of `root` fits no skeleton. False if it fits, or if storing
     // values does not help: then problem_ says why.
-    bool settle_stage(ExprId root, const std::vector<ExprId>& products,
-                      const std::vector<ExprId>& reductions) {
+    bool store_for_stage(ExprId root, const std::vector<ExprId>& products,
+                         const std::vector<ExprId>& reductions) {
         if (is_attention(root)) return false;
         if (!products.empty() && reductions.empty()) {
             const auto form =
@@ -146,11 +148,10 @@ class Cutter {
             if (form && (two_sums_ || !form->takes_two_sums())) return false;
             // Of several products only the last is fused with what follows; it reads the results of
             // the others.
-            for (const ExprId id : products)
-                if (id != products.back()) {
-                    store(id, "one kernel computes one product");
-                    return true;
-                }
+            if (products.size() > 1) {
+                store(products.front(), "one kernel computes one product");
+                return true;
+            }
             if (products.back() != root) {
                 store(products.back(), "what follows does not fit into its epilogue");
                 return true;
@@ -164,20 +165,22 @@ class Cutter {
                 return true;
             }
         // Cutting at the operand of the first reduction leaves the longest epilogue to the product.
-        for (const ExprId id : products) {
+        if (!products.empty()) {
+            const ExprId product = products.front();
             for (const ExprId reduction : reductions) {
                 const ExprId x = std::get<ir::Reduce>(kernel_[reduction].node).x;
                 const auto inside = cone(x);
-                if (std::find(inside.begin(), inside.end(), id) == inside.end()) continue;
+                if (std::find(inside.begin(), inside.end(), product) == inside.end()) continue;
                 store(x, "a reduction reads it");
                 return true;
             }
-            store(id, "its epilogue cannot compute a reduction");
+            store(product, "its epilogue cannot compute a reduction");
             return true;
         }
         const auto form = rows_form(extract(kernel_, root, stored_except(root)).kernel);
         if (form) return false;
-        // Reductions over other dimensions than the last one's become stages of their own.
+        // Reductions over other dimensions than those of the last reduction become stages of their
+        // own.
         for (const ExprId id : reductions)
             if (id != root) {
                 store(id, "what follows works on other rows");
@@ -240,10 +243,10 @@ std::vector<std::vector<int>> origins(const Pipeline& pipeline) {
     return all;
 }
 
-bool writes_intermediates(const Pipeline& pipeline, const Stage& stage) {
-    const int bound = pipeline.num_tensors() - static_cast<int>(pipeline.intermediates.size());
+bool writes_only_intermediates(const Pipeline& pipeline, const Stage& stage) {
+    const int num_bound = pipeline.num_tensors() - static_cast<int>(pipeline.intermediates.size());
     return std::all_of(stage.outputs.begin(), stage.outputs.end(),
-                       [&](int tensor) { return tensor >= bound; });
+                       [&](int tensor) { return tensor >= num_bound; });
 }
 
 Result<Pipeline> cut(const ir::Kernel& kernel, bool two_sums) {

@@ -26,8 +26,10 @@ struct Stage {
 };
 
 struct Pipeline {
-    ir::Kernel kernel;  // what was cut: its parameters and outputs are the first tensors
-    std::vector<ir::Tensor> intermediates;  // the tensors after them, each contiguous
+    // The kernel that was cut. The pipeline's tensors are its parameters, its outputs, then the
+    // intermediates.
+    ir::Kernel kernel;
+    std::vector<ir::Tensor> intermediates;  // each contiguous
     std::vector<Stage> stages;              // in the order they run
     std::vector<std::string> cuts;          // a sentence per stored value: why it is stored
 
@@ -41,7 +43,7 @@ struct Pipeline {
 // Parameters that only supply extents are included.
 std::vector<std::vector<int>> origins(const Pipeline& pipeline);
 // Whether the stage writes only intermediates.
-bool writes_intermediates(const Pipeline& pipeline, const Stage& stage);
+bool writes_only_intermediates(const Pipeline& pipeline, const Stage& stage);
 
 // With `two_sums`, epilogues may use a second sum of the tile: ProductForm::takes_two_sums().
 // An Error names what no skeleton can compute.

@@ -21,7 +21,7 @@ using ir::ExprId;
 using ir::index;
 
 // A name that no tensor has yet: an intermediate may have the name of a parameter.
-std::string unique(const ir::Kernel& kernel, const std::string& wanted) {
+std::string unique_name(const ir::Kernel& kernel, const std::string& wanted) {
     const auto taken = [&](const std::string& name) {
         for (const ir::Tensor& param : kernel.params)
             if (param.name == name) return true;
@@ -48,26 +48,27 @@ bool supplies_extents(const ir::Kernel& kernel) {
     });
 }
 
-// Adds as witnesses all parameters of the whole kernel, less those that are not needed.
+// Adds witnesses if the part needs them: all parameters of the whole kernel, less those without
+// which the part still has every extent.
 void add_witnesses(const ir::Kernel& whole, Extracted& part) {
     if (supplies_extents(part.kernel)) return;
-    const std::vector<ir::Tensor> read = part.kernel.params;
+    const std::vector<ir::Tensor> own_params = part.kernel.params;
     std::vector<std::uint32_t> all(whole.params.size());
     std::iota(all.begin(), all.end(), 0);
-    const auto take = [&](const std::vector<std::uint32_t>& witnesses) {
-        part.kernel.params = read;
+    const auto set_witnesses = [&](const std::vector<std::uint32_t>& witnesses) {
+        part.kernel.params = own_params;
         part.witnesses = witnesses;
         for (const std::uint32_t i : witnesses)
-            part.kernel.params.push_back({unique(part.kernel, whole.params[i].name),
+            part.kernel.params.push_back({unique_name(part.kernel, whole.params[i].name),
                                           whole.params[i].type, whole.params[i].span});
         return supplies_extents(part.kernel);
     };
     for (std::size_t i = all.size(); i-- > 0;) {
         auto fewer = all;
         fewer.erase(fewer.begin() + static_cast<std::ptrdiff_t>(i));
-        if (take(fewer)) all = std::move(fewer);
+        if (set_witnesses(fewer)) all = std::move(fewer);
     }
-    take(all);
+    set_witnesses(all);
 }
 
 }  // namespace
@@ -88,10 +89,11 @@ Extracted extract(const ir::Kernel& whole, const std::vector<ExprId>& roots,
     part.kernel.name = whole.name;
     part.kernel.dims = whole.dims;
     part.kernel.source = whole.source;
-    std::map<ExprId, ExprId> moved;               // expressions of the whole, in the part
-    std::map<std::uint32_t, ExprId> first_reads;  // of parameters of the whole
+    std::map<ExprId, ExprId> moved;  // from expressions of the whole to those of the part
+    // For each parameter of the whole, the first expression that reads it: all reads count as one.
+    std::map<std::uint32_t, ExprId> first_reads;
     // One parameter for each tensor and each list of names that its dimensions are read under.
-    std::map<std::pair<ExprId, std::vector<ir::DimId>>, std::uint32_t> numbers;
+    std::map<std::pair<ExprId, std::vector<ir::DimId>>, std::uint32_t> param_numbers;
     for (std::size_t i = 0; i < needed.size(); ++i) {
         const auto id = static_cast<ExprId>(i);
         if (!needed[i]) continue;
@@ -101,12 +103,12 @@ Extracted extract(const ir::Kernel& whole, const std::vector<ExprId>& roots,
             const auto* param = std::get_if<ir::Param>(&whole[*source].node);
             if (param) source = first_reads.try_emplace(param->index, *source).first->second;
             const auto [at, added] =
-                numbers.try_emplace({*source, expr.type.dims}, part.kernel.params.size());
+                param_numbers.try_emplace({*source, expr.type.dims}, part.kernel.params.size());
             if (added) {
                 const std::string name =
                     param ? whole.params[param->index].name : whole[*source].name;
                 part.kernel.params.push_back(
-                    {unique(part.kernel, name), expr.type,
+                    {unique_name(part.kernel, name), expr.type,
                      param ? whole.params[param->index].span : whole[*source].span});
                 part.leaves.push_back(*source);
             }
@@ -120,7 +122,7 @@ Extracted extract(const ir::Kernel& whole, const std::vector<ExprId>& roots,
     add_witnesses(whole, part);
     for (const ExprId root : roots) {
         const ir::Expr& expr = whole[root];
-        const std::string name = unique(part.kernel, expr.name.empty() ? "y" : expr.name);
+        const std::string name = unique_name(part.kernel, expr.name.empty() ? "y" : expr.name);
         part.kernel.outputs.push_back({{name, expr.type, expr.span}, moved.at(root)});
     }
     ir::make_opaque(part.kernel);

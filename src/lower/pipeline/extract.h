@@ -10,9 +10,10 @@ namespace fact::lower {
 
 struct Extracted {
     ir::Kernel kernel;
-    std::vector<ir::ExprId> leaves;  // for each parameter, the value of the whole that it reads
-    // Parameters of the whole that follow as further parameters: they are not read, but supply
-    // extents that the leaves do not.
+    // For each parameter, the value of the whole kernel that it stands for.
+    std::vector<ir::ExprId> leaves;
+    // Parameters of the whole kernel that follow as further parameters: they are not read, but
+    // supply extents that the leaves do not.
     std::vector<std::uint32_t> witnesses;
 };
 

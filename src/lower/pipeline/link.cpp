@@ -55,14 +55,14 @@ class RecordLinker {
             launch.prepares_from = prepared_from(stage, launch);
             record_.launches.push_back(std::move(launch));
         }
-        for (const FixedExtent& fixed : lowered.fixed) fix(fixed);
+        for (const FixedExtent& fixed : lowered.fixed) add_extent_rule(fixed);
         record_.arch = part.arch;
         join(record_.schedule, part.schedule, "; ");
         if (stage.kind != StageKind::rows) join(record_.precision, part.precision, ", ");
     }
 
     LaunchRecord finish() {
-        if (record_.precision.empty()) record_.precision = "f32";
+        if (record_.precision.empty()) record_.precision = "f32";  // only row kernels
         return std::move(record_);
     }
 
@@ -77,11 +77,12 @@ class RecordLinker {
             params.insert(origins_[at(tensor)].begin(), origins_[at(tensor)].end());
         };
         for (const int tensor : launch.prepares_from) add(number(tensor));
-        if (params.empty() && writes_intermediates(pipeline_, stage))
+        if (params.empty() && writes_only_intermediates(pipeline_, stage))
             for (const int tensor : stage.params) add(tensor);
         return {params.begin(), params.end()};
     }
 
+    // Appends `more`, unless all stages before had the same.
     static void join(std::string& to, const std::string& more, std::string_view between) {
         if (to == more) return;
         to += to.empty() ? more : std::string(between) + more;
@@ -109,8 +110,9 @@ class RecordLinker {
                        member.field);
     }
 
-    // Stages share the dimensions of the whole kernel, so the rule holds for the whole kernel.
-    void fix(const FixedExtent& fixed) {
+    // Stages share the dimensions of the whole kernel, so an extent that the source of one stage
+    // has as a number must be that number for the whole kernel.
+    void add_extent_rule(const FixedExtent& fixed) {
         const ExtentRule rule{extent_of(pipeline_.kernel, {fixed.dim}),
                               {{}, static_cast<int>(fixed.extent)}};
         auto& rules = record_.extent_rules;
@@ -135,40 +137,41 @@ class RecordLinker {
     const Pipeline& pipeline_;
     std::vector<std::vector<int>> origins_;  // of the pipeline's tensors
     LaunchRecord record_;
-    std::vector<int> numbers_;  // of the stage's tensors in the record, while it is added
+    std::vector<int> numbers_;  // in the record, of the tensors of the stage that is being added
 };
 
-struct Unit {  // the source of one stage
+struct StageSource {
     std::vector<std::string> includes;
     std::string body;
 };
 
 // Separates a stage's includes from its body, and drops the using-directive: the file has it once.
-Unit unit_of(std::string_view source) {
-    Unit unit;
+StageSource split_source(std::string_view source) {
+    StageSource parts;
     while (!source.empty()) {
         const auto end = source.find('\n');
         const std::string_view line = source.substr(0, end);
         source = end == source.npos ? std::string_view{} : source.substr(end + 1);
         if (line.starts_with("#include"))
-            unit.includes.emplace_back(line);
-        else if (line != "using namespace fact;" && (!line.empty() || !unit.body.empty()))
-            unit.body += std::string(line) + "\n";
+            parts.includes.emplace_back(line);
+        else if (line != "using namespace fact;" && (!line.empty() || !parts.body.empty()))
+            parts.body += std::string(line) + "\n";
     }
-    return unit;
+    return parts;
 }
 
-std::string joined(const Pipeline& pipeline, const std::vector<Lowered>& stages) {
+// One translation unit with the sources of all stages, each in a namespace of its own.
+std::string joined_source(const Pipeline& pipeline, const std::vector<Lowered>& stages) {
     std::vector<std::string> includes;
     std::string bodies;
     for (std::size_t i = 0; i < stages.size(); ++i) {
-        const Unit unit = unit_of(stages[i].source);
-        for (const std::string& line : unit.includes) {
+        const StageSource parts = split_source(stages[i].source);
+        for (const std::string& line : parts.includes) {
             if (std::find(includes.begin(), includes.end(), line) == includes.end())
                 includes.push_back(line);
         }
         const std::string& name = pipeline.stages[i].kernel.name;
-        bodies += fmt::format("\nnamespace {} {{\n{}}}  // namespace {}\n", name, unit.body, name);
+        bodies += fmt::format("\nnamespace {} {{\n{}}}  // namespace {}\n", name, parts.body, name);
     }
     std::string text;
     for (const std::string& line : includes) text += line + "\n";
@@ -182,7 +185,8 @@ Lowered link(const Pipeline& pipeline, const std::vector<Lowered>& stages) {
     if (stages.size() != pipeline.stages.size()) throw InternalError("link: a stage is missing");
     RecordLinker linker(pipeline);
     for (std::size_t i = 0; i < stages.size(); ++i) linker.add(pipeline.stages[i], stages[i]);
-    return {stages.size() == 1 ? stages.front().source : joined(pipeline, stages), linker.finish()};
+    return {stages.size() == 1 ? stages.front().source : joined_source(pipeline, stages),
+            linker.finish()};
 }
 
 }  // namespace fact::lower

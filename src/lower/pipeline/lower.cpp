@@ -34,8 +34,8 @@ void verify_stage(ir::Kernel stage) {
     verify("cut", stage);
 }
 
-// By the first skeleton that can compute it: one with TMA addresses fewer batch dimensions than one
-// with plain pointers.
+// Lowers attention for the first skeleton that can compute it. One with TMA is preferred, but can
+// address fewer batch dimensions than one with plain pointers.
 Result<Lowered> attention(const ir::Kernel& kernel, const std::vector<std::int64_t>& extents,
                           const LowerOptions& options) {
     return lower_attention(skeletons_of(options.arch, options.tma), kernel, extents, options.arch);
@@ -215,6 +215,7 @@ std::set<ir::ExprId> computed_by_skeleton(const ir::Kernel& kernel, const LowerO
             continue;
         written.insert(written.begin(), end.last);
         ir::Kernel part = extract(kernel, written, operands).kernel;
+        // The stage rounds the result, which is f32 unless a cast is part of it, when it stores it.
         part.outputs.front().tensor.type.dtype = kernel[node->q].type.dtype;
         if (end.narrow && attention(part, extents, options).ok()) computed.insert(id);
     }

@@ -50,13 +50,13 @@ class Planner {
     int alignment(const ir::Tensor& tensor, int number) const {
         const int element = info(tensor.type.dtype).bytes;
         if (tensor.type.dims.empty()) return element;
-        const long bytes = extent(tensor.type.dims.back(), 1) * element;
+        const long row_bytes = extent(tensor.type.dims.back(), 1) * element;
         int divisor = element;
-        while (divisor < 16 && bytes % (2 * divisor) == 0) divisor *= 2;
+        while (divisor < 16 && row_bytes % (2 * divisor) == 0) divisor *= 2;
         return std::min(divisor, caller_alignment(number));
     }
 
-    // `number`: of the tensor in the pipeline.
+    // What the caller said of the pipeline's tensor with this number, in bytes.
     int caller_alignment(int number) const {
         const auto at = static_cast<std::size_t>(number);
         return at < facts_.alignment.size() ? facts_.alignment[at] : 16;

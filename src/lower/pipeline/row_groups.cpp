@@ -20,18 +20,19 @@ std::size_t num_shared(const ir::Kernel& kernel, const std::set<ExprId>& stored,
     const Extracted of_last = extract(kernel, last, stored);
     std::vector<ExprId> group = members;
     group.push_back(root);
-    const auto all = rows_form(extract(kernel, group, stored).kernel);
-    if (!all) return 0;
-    // Reducing in another order would read memory in another order.
+    const auto group_form = rows_form(extract(kernel, group, stored).kernel);
+    if (!group_form) return 0;
+    // A member that reduces its dimensions in another order would read memory in another order.
     for (const Extracted* part : {&of_root, &of_last})
         if (const auto form = rows_form(part->kernel);
-            !form || (!form->over.empty() && form->over != all->over))
+            !form || (!form->over.empty() && form->over != group_form->over))
             return 0;
     const Extracted both = extract(kernel, std::vector{root, last}, stored);
     return of_root.leaves.size() + of_last.leaves.size() - both.leaves.size();
 }
 
-// Whether an output is among the values from `first` to `second`.
+// Whether an output is among the values from `first` to `second`. Then these two cannot be one
+// group: its stage would run after the output's stage, which may read `first`.
 bool written_between(const ir::Kernel& kernel, ExprId first, ExprId second) {
     return std::ranges::any_of(kernel.outputs, [&](const ir::Output& output) {
         return output.value >= first && output.value <= second;
@@ -62,11 +63,12 @@ std::map<ExprId, std::vector<ExprId>> row_groups(const ir::Kernel& kernel,
     std::vector<ExprId> backwards = roots;
     std::sort(backwards.rbegin(), backwards.rend());
     for (const ExprId root : backwards) {
-        std::size_t most = 0;
+        std::size_t most_shared = 0;
         ExprId best = root;
         for (const auto& [last, members] : groups)
-            if (const auto shared = num_shared(kernel, stored, root, last, members); shared > most)
-                most = shared, best = last;
+            if (const auto shared = num_shared(kernel, stored, root, last, members);
+                shared > most_shared)
+                most_shared = shared, best = last;
         groups[best].push_back(root);
     }
     for (auto& [last, members] : groups) std::sort(members.begin(), members.end());

@@ -45,7 +45,7 @@ void merge_statistics(Pipeline& pipeline, const std::function<bool(const Stage&)
     for (std::size_t i = 0; i < pipeline.stages.size();) {
         const Stage& rows = pipeline.stages[i++];
         if (rows.kind != StageKind::rows || rows.params.size() != 1 ||
-            !writes_intermediates(pipeline, rows))
+            !writes_only_intermediates(pipeline, rows))
             continue;
         Stage* const product = reader_of(pipeline, rows);
         if (!product || product->kind != StageKind::product || product->statistics) continue;

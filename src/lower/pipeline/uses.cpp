@@ -17,8 +17,9 @@ bool is_output(const ir::Kernel& kernel, ir::ExprId id) {
                        [&](const ir::Output& output) { return output.value == id; });
 }
 
-// The value that attention reads as an operand: the one behind reorderings. If that is an
-// intermediate that has no dimension of features by itself ([M, H*D]), its view that has one.
+// The value that attention reads as an operand: the value behind reorderings, or, if that is an
+// intermediate in which the features are only a factor of a dimension ([M, H*D]), its view in which
+// they are a dimension.
 ir::ExprId operand_of(const ir::Kernel& kernel, ir::ExprId id) {
     const ir::ExprId behind = ir::behind_reorderings(kernel, id);
     const ir::DimId features = kernel[id].type.dims.back();
@@ -163,7 +164,8 @@ std::vector<ir::ExprId> attention_reads(const ir::Kernel& kernel, const ir::Atte
 std::optional<ir::ExprId> row_value_for_epilogue(const ir::Kernel& kernel,
                                                  const std::vector<ir::ExprId>& stage) {
     std::set<ir::ExprId> reduced, multiplied;  // computed from a reduction, from a product
-    std::set<ir::ExprId> read_elsewhere;       // by a value of another shape, or of a product
+    // Read by a value of another shape, or by one that is computed from a product.
+    std::set<ir::ExprId> read_elsewhere;
     for (const ir::ExprId id : stage) {
         const ir::Node& node = kernel[id].node;
         bool reduces = std::holds_alternative<ir::Reduce>(node);

@@ -30,8 +30,8 @@ std::vector<ir::ExprId> log_sums_of(const ir::Kernel& kernel, ir::ExprId attenti
 // kernel cannot compute (they are not pointwise) or would read slowly because of their layout.
 std::vector<ir::ExprId> attention_reads(const ir::Kernel& kernel, const ir::Attention& node);
 
-// In a stage with a product, a value computed from reductions but from no product, up to where its
-// shape changes or a product's epilogue reads it: the deviation of a row, for example.
+// In a stage with a product: a value that is computed from reductions but from no product, and that
+// an expression of another shape or the product's epilogue reads, such as the deviation of a row.
 std::optional<ir::ExprId> row_value_for_epilogue(const ir::Kernel& kernel,
                                                  const std::vector<ir::ExprId>& stage);
 

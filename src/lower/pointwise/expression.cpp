@@ -66,12 +66,12 @@ std::string ExpressionText::as_float(ir::ExprId id) const {
                                                     : fmt::format("static_cast<float>({})", text);
 }
 
-// An operand of an operation on floats or on integers.
+// An operand of an operation that computes with floats, if `floating`, or else with integers.
 std::string ExpressionText::matched(ir::ExprId id, bool floating) const {
     return floating ? as_float(id) : use(id);
 }
 
-// An operand of min and max, which need operands of the same type.
+// An operand of min or max of integers. Both operands need the same type: i64 if `wide`.
 std::string ExpressionText::integer(ir::ExprId id, bool wide) const {
     const bool widens = wide && (*kernel_)[id].type.dtype != DType::i64;
     return widens ? fmt::format("int64_t{{{}}}", use(id)) : use(id);

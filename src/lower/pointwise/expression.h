@@ -50,8 +50,8 @@ class ExpressionText {
 
     const ir::Kernel* kernel_;
     Spell coordinate_, extent_;
-    std::map<ir::ExprId, std::string> names_;  // or texts, of available expressions
-    std::map<std::string, int> taken_;         // by name: how often it was asked for
+    std::map<ir::ExprId, std::string> names_;  // names, or inlined texts, of available expressions
+    std::map<std::string, int> taken_;         // by name: how often fresh() was asked for it
 };
 
 }  // namespace fact::lower

@@ -13,7 +13,8 @@ namespace fact::lower {
 
 namespace {
 
-// Names of the functor's own members, of locals in its functions, and of member types.
+// Names that the emitted functor uses itself: its members, locals in its functions, types of its
+// members.
 constexpr std::array<std::string_view, 22> kReservedNames{
     "Slab",        "Fetched",       "kFlip",      "kPeriod",  "fetch",  "fetch_right",
     "read_staged", "slab",          "left",       "at",       "i",      "F",
@@ -62,7 +63,7 @@ void emit_body(emit::CodeWriter& writer, const ir::Kernel& kernel, const Product
         if (at != form.batch.end()) return fmt::format("slab.batch[{}]", at - form.batch.begin());
         const auto part = column_part(kernel, form.n, dim);
         if (!part) throw InternalError("an index along a dimension that the product does not have");
-        // If a part is a multiple of a slab wide, all columns of a slab have the same coordinate.
+        // A coordinate that changes only between slabs is that of the slab's first column.
         std::string text = part->inner % kSlabColumns == 0 ? "slab.column" : "slab.column_of(i)";
         if (part->inner > 1) text += fmt::format(" / {}", part->inner);
         if (part->extent > 0) text += fmt::format(" % {}", part->extent);
@@ -106,9 +107,11 @@ void emit_body(emit::CodeWriter& writer, const ir::Kernel& kernel, const Product
 
 // One member of `Fetched`: what a slab needs of an operand.
 struct Part {
+    // unflipped: fetched at the slab's own columns; flipped: at those they change places with;
+    // staged: left empty by `fetch` and filled in by `read_staged`.
     enum class Where { unflipped, flipped, staged };
     std::string name;    // in `Fetched`
-    std::string type;    // of the operand: the part is its `Fetched`
+    std::string type;    // of the operand; this member of `Fetched` has the type `type`::Fetched
     std::string member;  // the functor's member that it is fetched from
     Where where = Where::unflipped;
     bool varies_along_n = true;
@@ -140,9 +143,9 @@ std::vector<Part> parts_of(const ir::Kernel& kernel, const ProductForm& form) {
             part.where = staged;
             part.type = fmt::format("StagedMatrix<{}>", info(param.type.dtype).cuda);
         }
-        const bool fetched_twice = extra.flipped && !flips_in_slab(form);
-        if (extra.unflipped || !fetched_twice) parts.push_back(part);
-        if (!fetched_twice) continue;
+        const bool needs_flipped_part = extra.flipped && !flips_in_slab(form);
+        if (extra.unflipped || !needs_flipped_part) parts.push_back(part);
+        if (!needs_flipped_part) continue;
         part.name = flipped_name(kernel, param), part.where = flipped;
         parts.push_back(std::move(part));
     }
@@ -166,16 +169,16 @@ int period_of(const ProductForm& form) {
 void emit_fetch(emit::CodeWriter& writer, const std::vector<Part>& parts, int flip,
                 bool from_left) {
     std::vector<std::string> texts;
-    bool across = false;
+    bool needs_across = false;  // whether the emitted code uses `across`, the slab of the flip
     for (const Part& part : parts) {
         const bool copied = from_left && !part.varies_along_n;
         texts.push_back(copied ? "left." + part.name : part.fetch());
-        across |= !copied && part.where == Part::Where::flipped;
+        needs_across |= !copied && part.where == Part::Where::flipped;
     }
     auto fetch = writer.block(
         from_left ? "__device__ Fetched fetch_right(Slab const& slab, Fetched const& left) const"
                   : "__device__ Fetched fetch(Slab const& slab) const");
-    if (across) {
+    if (needs_across) {
         writer.line(fmt::format(
             "int const column = slab.column + (slab.column / {0} % 2 == 0 ? {0} : -{0});", flip));
         writer.line("Slab const across{slab.row, column, slab.batch, slab.extents};");
@@ -191,9 +194,10 @@ void emit_fetched(emit::CodeWriter& writer, const std::vector<Part>& parts, int 
             writer.line(fmt::format("{}::Fetched {};", part.type, part.name));
     }
     emit_fetch(writer, parts, flip, false);
-    const auto varying = std::ranges::count_if(parts, &Part::varies_along_n);
-    if (!walked || varying == std::ssize(parts)) return;
-    if (varying > 0)
+    const auto num_varying = std::ranges::count_if(parts, &Part::varies_along_n);
+    // If all parts vary along N, `fetch_right` would be the same as `fetch`.
+    if (!walked || num_varying == std::ssize(parts)) return;
+    if (num_varying > 0)
         emit_fetch(writer, parts, flip, true);
     else
         writer.line(
@@ -214,12 +218,12 @@ std::string operand_type(const ir::Kernel& kernel, const EpilogueForm& extra) {
     return extra.period > 0 ? fmt::format("Repeated<{}, {}>", type, extra.period) : type;
 }
 
-std::string batch_type(std::string_view name, std::size_t num_batches) {
-    return num_batches > 2 ? fmt::format("{}Of<{}>", name, num_batches) : std::string(name);
+std::string batch_type(std::string_view name, std::size_t num_batch_dims) {
+    return num_batch_dims > 2 ? fmt::format("{}Of<{}>", name, num_batch_dims) : std::string(name);
 }
 
-std::string batch_argument(std::size_t num_batches) {
-    return num_batches > 2 ? fmt::format(", {}", num_batches) : "";
+std::string batch_argument(std::size_t num_batch_dims) {
+    return num_batch_dims > 2 ? fmt::format(", {}", num_batch_dims) : "";
 }
 
 std::string batch_bits(const std::vector<int>& places) {
@@ -236,8 +240,8 @@ bool has_members(const ProductForm& form) {
 void emit_functor(emit::CodeWriter& writer, const ir::Kernel& kernel, const ProductForm& form,
                   const FunctorOptions& options) {
     auto functor = writer.block(fmt::format("struct {}", options.name), ";");
-    if (form.num_batches() > 2)
-        writer.line(fmt::format("using Slab = {};", batch_type("Slab", form.num_batches())));
+    if (form.num_batch_dims() > 2)
+        writer.line(fmt::format("using Slab = {};", batch_type("Slab", form.num_batch_dims())));
     const int period = options.walked ? period_of(form) : 0;
     if (form.flip > 0) writer.line(fmt::format("static constexpr int kFlip = {};", form.flip));
     if (period > 0) writer.line(fmt::format("static constexpr int kPeriod = {};", period));

@@ -10,9 +10,9 @@ ProductDims product_dims(const ir::Kernel& kernel, const ProductForm& form) {
     dims.m = {{form.a.param, form.a.outer}};
     dims.n = {{form.b.param, form.b.outer}};
     dims.k = {{form.a.param, form.a.k}};
-    dims.batches.resize(form.num_batches());
+    dims.each_batch_dim.resize(form.num_batch_dims());
     for (std::size_t i = 0; i < form.batch.size(); ++i) {
-        dims.batches[i] = {{output, form.output.batch[i]}};
+        dims.each_batch_dim[i] = {{output, form.output.batch[i]}};
         dims.batch.push_back({output, form.output.batch[i]});
     }
     return dims;
@@ -21,7 +21,7 @@ ProductDims product_dims(const ir::Kernel& kernel, const ProductForm& form) {
 StructParam extents_param(const ProductDims& dims) {
     StructBuilder extents;
     for (const auto& of : {dims.m, dims.n, dims.k}) extents.add(ExtentField{of});
-    for (const auto& of : dims.batches) extents.add(ExtentField{of});
+    for (const auto& of : dims.each_batch_dim) extents.add(ExtentField{of});
     return extents.finish();
 }
 
@@ -45,9 +45,9 @@ StructParam functor_param(const ProductForm& form) {
     return members.finish();
 }
 
-std::string precision_name(const schedule::Problem& problem, std::string_view split) {
+std::string precision_name(const schedule::Problem& problem, std::string_view split_name) {
     if (problem.operands != DType::f32) return std::string(info(problem.operands).name);
-    return std::string(problem.split ? split : "tf32");
+    return std::string(problem.split ? split_name : "tf32");
 }
 
 // The suffix avoids collisions with names in the skeletons.

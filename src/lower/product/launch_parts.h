@@ -14,19 +14,22 @@ namespace fact::lower {
 
 // Where the product's extents are found among the bound tensors.
 struct ProductDims {
-    std::vector<DimOf> m, n, k, batch;        // `batch`: all batch dimensions
-    std::vector<std::vector<DimOf>> batches;  // each by itself: ProductForm::num_batches() of them
+    std::vector<DimOf> m, n, k, batch;  // `batch`: all batch dimensions together
+    // Each batch dimension by itself: ProductForm::num_batch_dims() lists; empty: an extent of 1.
+    std::vector<std::vector<DimOf>> each_batch_dim;
 };
 ProductDims product_dims(const ir::Kernel& kernel, const ProductForm& form);
 
 // The kernel's parameters `Extents` and `Finish`: the latter has the functor's members in order.
 StructParam extents_param(const ProductDims& dims);
 StructParam functor_param(const ProductForm& form);
-// `WalkOrder`: the entries of the schedule that are not compiled into the kernel.
+// The kernel's parameter `WalkOrder`: raster and swizzle, the only entries of the schedule that are
+// passed at launch instead of being compiled into the kernel.
 StructParam order_param(const schedule::Schedule& schedule);
 
-// The precision of the product: "bf16", "tf32", or `split` if operands are split ("f16x3").
-std::string precision_name(const schedule::Problem& problem, std::string_view split);
+// The precision of the product: "bf16", "tf32", or `split_name` if its f32 operands are split
+// ("f16x3").
+std::string precision_name(const schedule::Problem& problem, std::string_view split_name);
 
 // The name of the product's entry in the cubin.
 std::string product_entry(const ir::Kernel& kernel);

@@ -1,4 +1,5 @@
-// Columns of a product whose dimension is factored, and flips of a factor.
+// Columns of a product whose dimension is factored, and flips of a factor: column_part() and
+// flipped_param() of product_form.h.
 #include <algorithm>
 
 #include "ir/reorderings.h"

@@ -62,8 +62,8 @@ class Analysis {
     }
 
   private:
-    // Depth first, so that operands come before their users; the product's own operands are not
-    // part of the epilogue.
+    // Fills form_.epilogue depth first, so that operands come before their users. The product's own
+    // operands are not part of the epilogue.
     void collect(ir::ExprId root) {
         std::vector<ir::ExprId> open{root};
         std::vector<bool> entered(kernel_.exprs.size());
@@ -81,6 +81,7 @@ class Analysis {
                 open.pop_back();
                 continue;
             }
+            // Inserted in reverse, so that the first operand is handled next.
             const auto at = std::ssize(open);
             ir::for_each_operand(kernel_[id].node,
                                  [&](ir::ExprId x) { open.insert(open.begin() + at, x); });
@@ -194,6 +195,7 @@ class Analysis {
             const auto* flip = std::get_if<ir::Flip>(&kernel_[id].node);
             if (!flip) continue;
             const auto part = column_part(kernel_, form_.n, flip->dim);
+            // At these distances the same thread has both columns (fact::flipped in operands.cuh).
             const bool swaps_pairs =
                 part && part->extent == 2 && (part->inner == 1 || part->inner % 8 == 0);
             if (!swaps_pairs || (form_.flip != 0 && form_.flip != part->inner) ||
@@ -232,26 +234,27 @@ class Analysis {
             EpilogueForm extra = placed(param, tensor.type.dims);
             extra.unflipped = unflipped.contains(param);
             extra.flipped = flipped.contains(param);
-            if (std::string why = repeat(tensor, extra); !why.empty()) return why;
+            if (std::string why = place_repeated(tensor, extra); !why.empty()) return why;
             form_.extras.push_back(std::move(extra));
         }
         return "";
     }
 
     // An operand may have only the last factors of the columns' dimension: it repeats along the
-    // others.
-    std::string repeat(const ir::Tensor& tensor, EpilogueForm& extra) const {
+    // other factors.
+    std::string place_repeated(const ir::Tensor& tensor, EpilogueForm& extra) const {
         const auto& dims = tensor.type.dims;
         std::size_t num_placed = static_cast<std::size_t>(
             std::count_if(extra.batch.begin(), extra.batch.end(), [](int at) { return at >= 0; }));
         num_placed += (extra.m >= 0) + (extra.n >= 0);
         if (num_placed == dims.size()) return "";
         const auto all = kernel_.factors({form_.n}), own = kernel_.factors({dims.back()});
-        const bool has_last_factors =
+        const bool has_only_last_factors =
             own.size() < all.size() && std::equal(own.rbegin(), own.rend(), all.rbegin());
         std::int64_t period = 1;
         for (const ir::DimId dim : own) period *= kernel_[dim].extent.value_or(0);
-        if (num_placed + 1 < dims.size() || !has_last_factors || extra.n >= 0 || period == 0 ||
+        // A period of 0 is not known before launch; one that ends within a slab cannot be fetched.
+        if (num_placed + 1 < dims.size() || !has_only_last_factors || extra.n >= 0 || period == 0 ||
             period % kSlabColumns != 0)
             return fmt::format("{}, which has only some factors of the columns' dimension",
                                tensor.name);
@@ -298,7 +301,7 @@ class Analysis {
 
 std::vector<int> batch_places(const std::vector<ir::DimId>& dims,
                               const std::vector<ir::DimId>& batch) {
-    std::vector<int> places(num_batches(batch), -1);
+    std::vector<int> places(num_batch_dims(batch), -1);
     for (std::size_t i = 0; i < batch.size(); ++i) places[i] = position(dims, batch[i]);
     return places;
 }

@@ -12,7 +12,8 @@
 
 namespace fact::lower {
 
-inline constexpr int kSlabColumns = 32;  // columns fetched at a time, as in operands.cuh
+// The columns of a slab, the part of a tile that an epilogue fetches at a time (operands.cuh).
+inline constexpr int kSlabColumns = 32;
 
 // An operand of the product: a parameter and the roles of its dimensions.
 struct OperandForm {
@@ -20,7 +21,8 @@ struct OperandForm {
     int outer = 0, k = 0;    // indices of its dimensions M (or N) and K
     std::vector<int> batch;  // the index of each of ProductForm::batch; -1: it lacks that dimension
     schedule::Major major = schedule::Major::k;
-    bool contiguous = true;  // along K or M (or N), as `major` says; else along a batch dimension
+    // Whether K or M (or N) is contiguous, as `major` says; if false, a batch dimension is.
+    bool contiguous = true;
     bool operator==(const OperandForm&) const = default;
 };
 
@@ -37,7 +39,7 @@ struct EpilogueForm {
 };
 
 // How many batch dimensions a skeleton takes: at least two, so that most kernels are alike.
-inline std::size_t num_batches(const std::vector<ir::DimId>& batch) {
+inline std::size_t num_batch_dims(const std::vector<ir::DimId>& batch) {
     return std::max<std::size_t>(batch.size(), 2);
 }
 // The index of each batch dimension among a tensor's dimensions; -1: it lacks it.
@@ -56,26 +58,26 @@ struct ProductForm {
     OperandForm second_b;
     int flip = 0;                      // columns between two values that a flip swaps; 0: no flip
     std::vector<EpilogueForm> extras;  // in parameter order
-    int staged = -1;                   // index of the extra loaded via shared memory; set by sm90
-    EpilogueForm output;               // `tensor` is 0: the only output
+    int staged = -1;      // the index of the extra loaded via shared memory, set by sm90; -1: none
+    EpilogueForm output;  // `tensor` is 0: the only output
     std::vector<ir::ExprId> epilogue;  // what is computed after the product, operands first
     ir::ExprId result{};               // stored to the output
 
-    std::size_t num_batches() const { return lower::num_batches(batch); }
+    std::size_t num_batch_dims() const { return lower::num_batch_dims(batch); }
     // Whether the functor gets two sums: that of its own element, and that of the second product or
     // of the flipped column.
     bool takes_two_sums() const { return second != kNoProduct || flip != 0; }
 };
 
 // A factor of the columns' dimension: its coordinate is `column / inner % extent`, or
-// `column / inner` if `extent` is 0.
+// `column / inner` if `extent` is 0, as it is for the first factor.
 struct ColumnPart {
     std::int64_t inner = 1, extent = 0;
 };
 // nullopt if `part` is not a factor of `n`, or if its stride is known only at launch.
 std::optional<ColumnPart> column_part(const ir::Kernel& kernel, ir::DimId n, ir::DimId part);
 
-// The parameter that a Flip reads; nullopt for other nodes and other flips.
+// The parameter that the Flip `id` reads; nullopt if `id` is not a Flip or flips something else.
 std::optional<std::uint32_t> flipped_param(const ir::Kernel& kernel, ir::ExprId id);
 
 // An Error names what no product skeleton can express. Only the product and parameters may be

@@ -21,7 +21,7 @@ bool is_pointwise(const ir::Node& node) {
            std::holds_alternative<ir::Select>(node);
 }
 
-// What the roots need, including themselves but not `available`, operands first.
+// The expressions that the roots need, including the roots but not `available`, operands first.
 std::vector<ExprId> computed_for(const ir::Kernel& kernel, const std::vector<ExprId>& roots,
                                  const std::vector<ExprId>& available) {
     const auto is_available = [&](ExprId id) {
@@ -76,7 +76,8 @@ class FunctionText {
         text_.set(id, std::move(name));
         available_.push_back(id);
     }
-    // Declares what the root needs and is not available yet, and returns the root's text.
+    // Declares the values that the root needs and that are not available yet; returns the root's
+    // text.
     std::string compute(ExprId root) {
         for (const ExprId id : computed_for(kernel_, {root}, available_)) {
             if (id == root) return text_.value(root);
@@ -140,7 +141,7 @@ std::optional<RowStatistics> row_statistics(const ir::Kernel& rows, std::vector<
             return std::nullopt;
         results.push_back(output.value);
     }
-    // Results may depend only on the sums, and terms only on one element.
+    // Results may depend only on the sums, and what is summed only on one element.
     const auto after_sums = computed_for(rows, results, sums);
     if (std::ranges::find(after_sums, rows_of(rows)) != after_sums.end()) return std::nullopt;
     const ir::Type& term = rows[summed(rows, sums.front())].type;

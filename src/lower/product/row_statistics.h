@@ -12,14 +12,15 @@ namespace fact::lower {
 
 struct RowStatistics {
     ir::Kernel kernel;  // computes the values from the rows, its only parameter
-    ir::ExprId sum{};   // of a value per element, along a row
-    // The sum of squared distances from the mean, if there is one; then `sum` is of the elements.
+    ir::ExprId sum{};   // along a row, of a value computed from each element
+    // The sum of squared distances from the mean, if there is one; then `sum` adds up the elements
+    // themselves.
     std::optional<ir::ExprId> squares = {};
     std::vector<int> params;  // parameters of the product's kernel that the values replace
 };
 
-// The row kernel as statistics, which a product reads as its parameters `params`; nullopt if it
-// computes something else.
+// The row kernel as statistics, which a product reads as its parameters `params`; nullopt if the
+// row kernel computes something else.
 std::optional<RowStatistics> row_statistics(const ir::Kernel& rows, std::vector<int> params);
 
 // `struct RowValues { ... }`.

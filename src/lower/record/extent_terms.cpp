@@ -9,7 +9,7 @@ namespace fact::lower {
 
 namespace {
 
-// Removes what is both multiplied and divided by.
+// Removes the dimensions that the extent is both multiplied and divided by.
 void cancel(ExtentField& extent) {
     std::erase_if(extent.divisor_dims, [&](const DimOf& dim) {
         const auto same = std::find(extent.dims.begin(), extent.dims.end(), dim);
@@ -46,8 +46,8 @@ ExtentTerms::ExtentTerms(const ir::Kernel& kernel)
     for (const ir::Output& output : kernel.outputs) note(output.tensor);
 
     // A tensor's dimension supplies the extent of its only factor that is not known yet.
-    for (bool learned = true; learned;) {
-        learned = false;
+    for (bool found_another = true; found_another;) {
+        found_another = false;
         for (std::size_t d = 0; d < kernel.dims.size(); ++d) {
             if (places_[d].empty()) continue;
             std::vector<ir::DimId> missing;
@@ -55,24 +55,25 @@ ExtentTerms::ExtentTerms(const ir::Kernel& kernel)
                 if (!known(factor)) missing.push_back(factor);
             if (missing.size() != 1) continue;
             derived_from_[ir::index(missing[0])] = static_cast<ir::DimId>(d);
-            learned = true;
+            found_another = true;
         }
     }
 }
 
 ExtentField ExtentTerms::extent(ir::DimId dim) const {
-    const ir::Dim& own = kernel_[dim];
-    if (own.extent) return {{}, static_cast<int>(*own.extent)};
+    const ir::Dim& declared = kernel_[dim];
+    if (declared.extent) return {{}, static_cast<int>(*declared.extent)};
     if (!places(dim).empty()) return {{places(dim).front()}};
     ExtentField result;
-    if (const auto whole = derived_from_[ir::index(dim)]) {
-        result.dims = {places(*whole).front()};
-        for (const ir::DimId factor : kernel_[*whole].factors)
+    if (const auto factored = derived_from_[ir::index(dim)]) {
+        result.dims = {places(*factored).front()};
+        for (const ir::DimId factor : kernel_[*factored].factors)
             if (factor != dim) multiply(result, inverse(extent(factor)));
         return result;
     }
-    if (own.factors.empty()) throw InternalError("no tensor has the extent of " + own.name);
-    for (const ir::DimId factor : own.factors) multiply(result, extent(factor));
+    if (declared.factors.empty())
+        throw InternalError("no tensor has the extent of " + declared.name);
+    for (const ir::DimId factor : declared.factors) multiply(result, extent(factor));
     return result;
 }
 
@@ -93,9 +94,9 @@ ExtentField extent_of(const ir::Kernel& kernel, const std::vector<ir::DimId>& di
     ExtentField field;
     for (const ir::DimId dim : dims) {
         ExtentField factor = terms.extent(dim);
-        // If the product of constants overflows an int, use the tensor's size instead.
-        constexpr std::int64_t kMost = std::numeric_limits<int>::max();
-        if (std::int64_t{field.factor} * factor.factor > kMost && !terms.places(dim).empty())
+        // If the product of constants overflows an int, use a tensor's extent along `dim` instead.
+        constexpr std::int64_t kMaxInt = std::numeric_limits<int>::max();
+        if (std::int64_t{field.factor} * factor.factor > kMaxInt && !terms.places(dim).empty())
             factor = {{terms.places(dim).front()}};
         multiply(field, factor);
     }

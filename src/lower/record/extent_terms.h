@@ -10,8 +10,9 @@
 namespace fact::lower {
 
 void multiply(ExtentField& extent, const ExtentField& factor);
-ExtentField inverse(const ExtentField& extent);
+ExtentField inverse(const ExtentField& extent);  // 1 / extent
 
+// Finds the tensors of one kernel that supply the extent of each of its dimensions.
 class ExtentTerms {
   public:
     explicit ExtentTerms(const ir::Kernel& kernel);
@@ -21,8 +22,8 @@ class ExtentTerms {
     // The dimension's extent. Throws InternalError if no tensor supplies it, which the IR's
     // verifier rules out.
     ExtentField extent(ir::DimId dim) const;
-    // What must hold for a constant or factored dimension that some tensor has; nullopt if a stage
-    // knows its extent but not those of its factors.
+    // What must hold for the extent of a constant or factored dimension that some tensor has;
+    // nullopt if the tensors of a stage supply this extent, but not those of its factors.
     std::optional<ExtentRule> rule(ir::DimId dim) const;
 
   private:

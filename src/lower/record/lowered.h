@@ -9,7 +9,8 @@
 
 namespace fact::lower {
 
-// An extent that the emitted source has as a number, though the kernel has it as a symbol.
+// An extent that is a number in the emitted source, though a symbol in the kernel: the source
+// serves only this extent.
 struct FixedExtent {
     ir::DimId dim{};
     std::int64_t extent = 0;

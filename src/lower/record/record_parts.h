@@ -17,10 +17,10 @@ class StructBuilder {
 
   private:
     StructParam param_;
-    int offset_ = 0, alignment_ = 4;
+    int offset_ = 0, alignment_ = 4;  // in bytes; 4: no field is smaller
 };
 
-// The kernel's parameters and outputs, and what must hold between their extents.
+// Adds to the record the kernel's parameters and outputs, and what must hold between their extents.
 void bind_tensors(const ir::Kernel& kernel, LaunchRecord& record);
 
 // Whether kernels on this GPU may start before the previous one has ended.

@@ -6,6 +6,7 @@ namespace fact::lower {
 
 namespace {
 
+// In elements.
 constexpr std::int64_t kLongRow = 8192;  // longer rows are split
 constexpr std::int64_t kMaxChunk = 2048, kMinChunk = 256;
 
@@ -21,9 +22,11 @@ std::optional<ir::Kernel> in_chunks(const ir::Kernel& kernel, const RowsForm& fo
     for (const ir::Expr& expr : kernel.exprs)
         if (const auto* flip = std::get_if<ir::Flip>(&expr.node); flip && flip->dim == dim)
             return std::nullopt;
+    // The only dimension is always split: unsplit, it would be a single row.
     if (length <= (form.rows.size() == 1 ? 0 : kLongRow)) return std::nullopt;
     std::int64_t chunk = 0;
-    for (const std::int64_t unit : {256, 8})  // a vector for each lane, or else whole vectors
+    // Multiples of 256, a vector of 8 elements for each lane of a warp, or else whole vectors.
+    for (const std::int64_t unit : {256, 8})
         for (std::int64_t tried = kMaxChunk; tried >= kMinChunk && chunk == 0; tried -= unit)
             if (length % tried == 0) chunk = tried;
     if (chunk == 0) return std::nullopt;

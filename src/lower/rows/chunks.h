@@ -9,8 +9,8 @@
 namespace fact::lower {
 
 // The same kernel with its last dimension split into outer * inner, inner short enough for a row.
-// nullopt if the kernel reduces or flips that dimension, if no factor suits, or, unless it is the
-// only dimension, if it is short enough without splitting.
+// nullopt if the kernel has a reduction or flips that dimension, if no divisor of its length makes
+// a suitable row, or if it is short enough unsplit and not the only dimension.
 std::optional<ir::Kernel> in_chunks(const ir::Kernel& kernel, const RowsForm& form,
                                     const RowsFacts& facts);
 

@@ -1,5 +1,5 @@
 // Emits row kernels that read memory element by element, once per reduction: for rows of any length
-// and layout.
+// and layout (element_rows_source() of source.h).
 #include <fmt/format.h>
 
 #include <algorithm>

@@ -46,7 +46,7 @@ class FlipMover {
             expr.node);
     }
 
-    // The flips of an operand if the node is read with `flips`.
+    // With which flips the operand must be read so that the expression is read with `flips`.
     Flips operand_flips(const ir::Expr& expr, Flips flips, ExprId operand) const {
         if (stops_flips(expr)) return {};
         if (const auto* flip = std::get_if<ir::Flip>(&expr.node)) toggle(flips, flip->dim);
@@ -65,14 +65,15 @@ class FlipMover {
             });
     }
 
+    // Adds expression `i` of the old kernel to the new one, as it is read with `flips`.
     ExprId make(std::size_t i, const Flips& flips) {
         ir::Expr expr = from_.exprs[i];
         if (stops_flips(expr) && !flips.empty())
             return flipped(made_[i].at({}), flips, expr.type.dims);
         if (const auto* flip = std::get_if<ir::Flip>(&expr.node))
             return made_[index(flip->x)].at(operand_flips(expr, flips, flip->x));
-        const bool leaf = std::holds_alternative<ir::Param>(expr.node) ||
-                          std::holds_alternative<ir::Index>(expr.node);
+        const bool is_leaf = std::holds_alternative<ir::Param>(expr.node) ||
+                             std::holds_alternative<ir::Index>(expr.node);
         const ir::Expr original = expr;
         ir::for_each_operand(expr.node, [&](ExprId& x) {
             x = made_[index(x)].at(operand_flips(original, flips, x));
@@ -81,7 +82,7 @@ class FlipMover {
         if (!flips.empty()) expr.name.clear();
         const auto dims = expr.type.dims;
         const ExprId id = to_.add(std::move(expr));
-        return leaf && !flips.empty() ? flipped(id, flips, dims) : id;
+        return is_leaf && !flips.empty() ? flipped(id, flips, dims) : id;
     }
 
     ExprId flipped(ExprId id, const Flips& flips, const std::vector<ir::DimId>& dims) {
@@ -103,7 +104,8 @@ class FlipMover {
 
     const ir::Kernel& from_;
     ir::Kernel to_;
-    // For each expression, the versions of it that are needed: the new expression, by its flips.
+    // For each expression of from_, the versions that are needed: by their flips, the expression of
+    // to_ (unset until make() returns it).
     std::vector<std::map<Flips, ExprId>> made_;
 };
 
@@ -143,7 +145,7 @@ FlipSpan flip_span(const ir::Kernel& kernel, const std::vector<ir::DimId>& dims,
 }
 
 std::map<std::uint32_t, std::set<Flips>> flips_per_param(const ir::Kernel& kernel) {
-    std::map<std::uint32_t, std::set<Flips>> ways;
+    std::map<std::uint32_t, std::set<Flips>> flips_of;
     std::vector<bool> needed(kernel.exprs.size());
     for (const ir::Output& output : kernel.outputs) needed[index(output.value)] = true;
     for (std::size_t i = kernel.exprs.size(); i-- > 0;) {
@@ -151,11 +153,11 @@ std::map<std::uint32_t, std::set<Flips>> flips_per_param(const ir::Kernel& kerne
         const auto flipped = flipped_leaf(kernel, static_cast<ExprId>(i));
         const ir::Node& leaf = flipped ? kernel[flipped->leaf].node : kernel.exprs[i].node;
         if (const auto* param = std::get_if<ir::Param>(&leaf))
-            ways[param->index].insert(flipped ? flipped->flips : Flips{});
+            flips_of[param->index].insert(flipped ? flipped->flips : Flips{});
         if (!flipped)
             ir::for_each_operand(kernel.exprs[i].node, [&](ExprId x) { needed[index(x)] = true; });
     }
-    return ways;
+    return flips_of;
 }
 
 }  // namespace fact::lower

@@ -28,12 +28,12 @@ std::optional<FlippedLeaf> flipped_leaf(const ir::Kernel& kernel, ir::ExprId id)
 // Where a flip along `flipped` moves elements in an array over `dims`, the last of them fastest.
 struct FlipSpan {
     std::int64_t step = 1;    // elements from one index of the flipped dimension to the next
-    std::int64_t length = 1;  // elements of the group that is flipped within itself
+    std::int64_t length = 1;  // elements of a group that no element leaves when it is flipped
 };
 FlipSpan flip_span(const ir::Kernel& kernel, const std::vector<ir::DimId>& dims, ir::DimId flipped);
 
-// The sets of dimensions along which a kernel made by flips_at_leaves reads each of its parameters
-// backwards; an empty set if it also reads the parameter forwards.
+// For each parameter of a kernel made by flips_at_leaves, the different ways of reading it: each is
+// the set of dimensions that are read backwards, empty if it is read forwards.
 std::map<std::uint32_t, std::set<Flips>> flips_per_param(const ir::Kernel& kernel);
 
 }  // namespace fact::lower

@@ -41,17 +41,19 @@ bool in_one_thread(const ir::Kernel& kernel, const RowsForm& form) {
     return length <= kShortRow;
 }
 
-// Whether all tensors that vary along a row are contiguous across the rows.
+// Whether all parameters that vary both along a row and across the rows are contiguous across the
+// rows; false if there are none.
 bool contiguous_across_rows(const ir::Kernel& kernel, const RowsForm& form) {
     if (form.rows.empty()) return false;
-    const auto along = [&](ir::DimId dim) {
+    const auto is_along_row = [&](ir::DimId dim) {
         return std::find(form.over.begin(), form.over.end(), dim) != form.over.end();
     };
     bool any = false;
     for (const ir::Tensor& param : kernel.params) {
         const auto dims = kernel.factors(param.type.dims);
-        if (!std::any_of(dims.begin(), dims.end(), along)) continue;
-        if (std::all_of(dims.begin(), dims.end(), along)) continue;  // every lane reads the same
+        if (std::none_of(dims.begin(), dims.end(), is_along_row)) continue;
+        // The same for all rows: every lane reads the same element.
+        if (std::all_of(dims.begin(), dims.end(), is_along_row)) continue;
         if (dims.back() != form.rows.back()) return false;
         any = true;
     }
@@ -92,8 +94,8 @@ std::vector<std::vector<ir::DimId>> multiplied_dims(const ir::Kernel& kernel) {
     return dims_of;
 }
 
-// Counts that the launcher must check: values that are products of extents or coordinates are ints
-// in the kernel. It checks the tensors' own dimensions anyway.
+// Counts that the launcher must check, besides the extents of tensors: products of extents or
+// coordinates, which are ints in the kernel.
 std::vector<ExtentField> counts_of(const ir::Kernel& kernel) {
     std::vector<ExtentField> counts;
     const ExtentTerms terms(kernel);
@@ -128,21 +130,22 @@ LaunchRecord record_of(const ir::Kernel& kernel, std::string_view arch, std::str
 StructBuilder arguments_of(const ir::Kernel& kernel, const RowsForm& form,
                            const LaunchRecord& record) {
     StructBuilder arguments;
-    const auto tensor = [&](int number, std::size_t rank) {
+    const auto add_tensor = [&](int number, std::size_t rank) {
         arguments.add(PointerField{number});
+        // `Tensor` of rows.cuh has a stride even for a scalar.
         for (std::size_t d = 0; d < std::max<std::size_t>(rank, 1); ++d)
             arguments.add(StrideField{number, rank == 0 ? kNoDim : static_cast<int>(d)});
     };
     for (int i = 0; i < record.num_bound(); ++i) {
         const auto number = static_cast<std::size_t>(i);
         if (number >= kernel.params.size() || ir::is_read(kernel, number))
-            tensor(i, static_cast<std::size_t>(record.spec(i).rank));
+            add_tensor(i, static_cast<std::size_t>(record.spec(i).rank));
     }
     for (const ir::DimId dim : extent_fields(kernel, form)) arguments.add(extent_of(kernel, {dim}));
     return arguments;
 }
 
-// How many of a tensor's dimensions, which may be factored, make up its rows.
+// How many of a tensor's last dimensions, which may be factored, have the dimensions of `row`.
 int row_dims(const ir::Kernel& kernel, const std::vector<ir::DimId>& row, std::size_t tensor) {
     const auto& dims =
         (tensor < kernel.params.size() ? kernel.params[tensor]

@@ -13,7 +13,8 @@ std::vector<ir::DimId> extent_fields(const ir::Kernel& kernel, const RowsForm& f
 // short; a thread block takes 32 rows at a time if neighbouring rows are neighbours in memory; else
 // a thread block takes one row.
 struct RowShape {
-    std::string_view type, schedule;
+    std::string_view type;      // in rows.cuh
+    std::string_view schedule;  // in words, for the launch record
     int rows_per_block = 1;
 };
 RowShape row_shape(const ir::Kernel& kernel, const RowsForm& form);

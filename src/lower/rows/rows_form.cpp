@@ -44,7 +44,7 @@ std::string_view unsupported_node(const ir::Node& node) {
 Result<RowsForm> rows_form(const ir::Kernel& kernel) {
     const auto cannot = [&](std::string what) {
         return Error{fmt::format("kernel {}: one row kernel cannot compute {}", kernel.name, what),
-                     "It is cut into several kernels."};
+                     "Split the kernel, or leave this part to torch."};
     };
     RowsForm form;
     const auto live = ir::reachable(kernel);
@@ -53,7 +53,7 @@ Result<RowsForm> rows_form(const ir::Kernel& kernel) {
         const ir::Expr& expr = kernel.exprs[i];
         form.order.push_back(static_cast<ir::ExprId>(i));
         if (ir::repeats_factors(kernel, expr.type.dims))
-            return cannot(fmt::format("a value {} that has a factor twice",
+            return cannot(fmt::format("a value {} in which a factor of the dimensions occurs twice",
                                       ir::to_string(kernel, expr.type.dims)));
         if (const std::string_view why = unsupported_node(expr.node); !why.empty())
             return cannot(std::string(why));
@@ -79,6 +79,7 @@ Result<RowsForm> rows_form(const ir::Kernel& kernel) {
         for (const ir::DimId dim : kernel.factors(kernel[id].type.dims))
             if (!contains(form.rows, dim) && !contains(form.over, dim))
                 return cannot(fmt::format("a value with dimension {}", kernel[dim].name));
+    // Holds in every well-formed kernel: an operand has all dimensions that it is reduced over.
     for (const ir::ExprId id : form.order)
         if (const auto* reduce = std::get_if<ir::Reduce>(&kernel[id].node))
             if (!same_set(kernel.factors(kernel[id].type.dims), form.rows) &&

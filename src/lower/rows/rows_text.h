@@ -31,6 +31,7 @@ class RowsText {
 
     // The struct Arguments; `more` are int members after the extents.
     void arguments(const std::vector<std::string>& more = {});
+    // The element type of the `Functions` that the kernel uses.
     std::string function_type() const;
     std::string extent(ir::DimId dim) const;
     // The product of the extents; in 64 bits if `wide`.
@@ -47,13 +48,15 @@ class RowsText {
     // Declares the coordinates along `dims`, computed from one number; the last runs fastest.
     void decompose(const std::string& number, const Dims& dims, bool wide = true);
 
+    // The text of a parameter or coordinate that is read backwards.
     std::string flipped(const FlippedLeaf& leaf) const;
     // Whether any of the dimensions is along the row.
     bool contains_row(const Dims& dims) const;
     bool varies(ir::ExprId id) const { return contains_row(kernel_[id].type.dims); }
     bool in_row(const ir::Output& output) const { return contains_row(output.tensor.type.dims); }
 
-    // Declares what `root` needs: values of the whole row (`inside` false), or of one position.
+    // Declares the values that `root` needs: those that differ between positions in the row
+    // (`inside`), or those that are the same for the whole row.
     void declare(ExpressionText& text, ir::ExprId root, bool inside);
     // The return statement of a function that a reduction calls per element.
     void return_reduced(const ExpressionText& text, ir::ExprId reduction, ir::ExprId x);

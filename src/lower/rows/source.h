@@ -7,9 +7,10 @@
 
 namespace fact::lower {
 
-// With kernels/common/rows.cuh.
+// For rows of any length and layout, with kernels/common/rows.cuh.
 std::string element_rows_source(const ir::Kernel& kernel, const RowsForm& form);
-// With kernels/common/vector_rows.cuh; `kernel` has the row's length as a constant.
+// For rows in registers, with kernels/common/vector_rows.cuh; `kernel` has the row's length as a
+// constant.
 std::string vector_rows_source(const ir::Kernel& kernel, const VectorForm& form);
 
 }  // namespace fact::lower

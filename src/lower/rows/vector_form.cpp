@@ -20,9 +20,9 @@ constexpr int kMaxThreads = 1024;                // of a thread block
 constexpr std::int64_t kMaxMergedLength = 1024;  // of a row that several dimensions make up
 constexpr double kMinPrefetch = 32;              // bytes that each thread should have in flight
 
-class Chooser {
+class VectorFormChooser {
   public:
-    Chooser(const ir::Kernel& kernel, const RowsForm& form, const RowsFacts& facts)
+    VectorFormChooser(const ir::Kernel& kernel, const RowsForm& form, const RowsFacts& facts)
         : kernel_(kernel), facts_(facts) {
         result_.dims = form;
     }
@@ -38,8 +38,8 @@ class Chooser {
 
   private:
     // The row is what is reduced over, or in a pointwise kernel the last dimension of the output.
-    // If that is flipped, it is at most as long as one vector (see run()), so dimensions before it
-    // are merged into it.
+    // If that last dimension is flipped, it must fit into one vector (see run()), which is a short
+    // row, so dimensions before it are merged into it. False if rows cannot be held in registers.
     bool find_row() {
         RowsForm& form = result_.dims;
         if (form.over.empty()) {
@@ -53,11 +53,11 @@ class Chooser {
         });
         if (pointwise && is_flipped(form.over.front())) return merge_dims_into_row();
         const ir::DimId dim = form.over.front();
-        std::int64_t known = kernel_[dim].extent.value_or(ir::kUnknownExtent);
-        if (known == ir::kUnknownExtent && ir::index(dim) < facts_.extents.size())
-            known = facts_.extents[ir::index(dim)];
-        result_.length = known;
-        return known > 0;
+        std::int64_t length = kernel_[dim].extent.value_or(ir::kUnknownExtent);
+        if (length == ir::kUnknownExtent && ir::index(dim) < facts_.extents.size())
+            length = facts_.extents[ir::index(dim)];
+        result_.length = length;
+        return length > 0;
     }
 
     bool is_flipped(ir::DimId dim) const {
@@ -97,6 +97,8 @@ class Chooser {
         return row_dims_in_tensor == 0 || row_rank > 1 ? Access::elements : Access::unsupported;
     }
 
+    // Fills in `access`, with the bytes of single elements, and what choose_vector() and
+    // choose_threads() need to know. False if no tensor, or not every one, can be accessed so.
     bool find_tensors() {
         const auto& row = result_.dims.over;
         auto flips_of = flips_per_param(kernel_);
@@ -137,7 +139,7 @@ class Chooser {
         return any_along_row_;
     }
 
-    // Accesses are of at most 16 bytes.
+    // Also widens `access` to the vector, but to at most 16 bytes and the tensor's alignment.
     void choose_vector() {
         while (result_.vector < kMaxVector && result_.vector * narrowest_ < 16 &&
                result_.length % (2 * result_.vector) == 0)
@@ -166,17 +168,17 @@ class Chooser {
         };
         // Short rows share a warp; longer ones have a warp each, as long as they fit into its
         // registers. The threads of a row should together read whole cache sectors.
-        const auto sector = std::min<std::int64_t>(32, result_.length * narrowest_);
+        const auto sector_bytes = std::min<std::int64_t>(32, result_.length * narrowest_);
         for (int threads = 1; threads <= 32; threads *= 2) {
             result_.threads_per_row = threads;
             const double most = threads < 32 ? kMaxRowRegistersBelowAWarp : kMaxRowRegisters;
-            if (threads * vector * narrowest_ >= sector &&
+            if (threads * vector * narrowest_ >= sector_bytes &&
                 row_registers(elements(threads), true) <= most)
                 return true;
         }
         // Longer rows have a thread block each: few threads with several vectors each, unless that
         // leaves many threads idle.
-        double fewest_slots = 0;  // per vector; 1: no thread is ever idle
+        double fewest_slots = 0;  // steps of all threads per vector; 1: no thread is ever idle
         int best = 0;
         for (int vectors_per_thread = std::max(1, 16 / vector); vectors_per_thread >= 1;
              --vectors_per_thread) {
@@ -186,6 +188,7 @@ class Chooser {
             if (threads > kMaxThreads ||
                 row_registers(vectors_per_thread * vector, true) > kMaxRowRegisters)
                 continue;
+            // With so few vectors per thread, too few bytes would be in flight.
             if (best > 0 && 4 * prefetched_ * vectors_per_thread * vector < kMinPrefetch) break;
             // A gain of less than 2 % does not justify more threads.
             if (best == 0 || slots < fewest_slots - 0.02) best = threads, fewest_slots = slots;
@@ -193,6 +196,7 @@ class Chooser {
         if (best == 0) {
             best = kMaxThreads;
             result_.prefetch = false;
+            // Without prefetching, registers are needed for what is loaded of the same row.
             if (row_registers(elements(best), false) + elements(best) * prefetched_ >
                 kMaxRowRegisters)
                 return false;
@@ -214,7 +218,7 @@ class Chooser {
 
 std::optional<VectorForm> vector_form(const ir::Kernel& kernel, const RowsForm& form,
                                       const RowsFacts& facts) {
-    return Chooser(kernel, form, facts).run();
+    return VectorFormChooser(kernel, form, facts).run();
 }
 
 }  // namespace fact::lower

@@ -15,8 +15,9 @@ struct VectorForm {
     std::int64_t length = 0;  // elements of a row
     int vector = 1;           // elements that a thread reads at a time
     int threads_per_row = 32;
-    bool prefetch = true;     // whether the next row is loaded before this one is computed
-    std::vector<int> access;  // bytes per access to parameters and outputs; 0: not along the row
+    bool prefetch = true;  // whether the next row is loaded before this one is computed
+    // Bytes per access to each parameter, then each output; 0: it is not accessed by vectors.
+    std::vector<int> access;
 
     // As in vector_rows.cuh.
     int threads_per_block() const { return threads_per_row <= 32 ? 128 : threads_per_row; }

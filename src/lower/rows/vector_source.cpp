@@ -1,4 +1,4 @@
-// Emits row kernels that hold a row in registers.
+// Emits row kernels that hold a row in registers (vector_rows_source() of source.h).
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -64,22 +64,25 @@ class VectorWriter : RowsText {
     }
 
     void inputs() {
-        for (const auto& [param, ways] : flips_per_param(kernel_))
-            for (const Flips& flips : ways)
+        for (const auto& [param, all_flips] : flips_per_param(kernel_))
+            for (const Flips& flips : all_flips)
                 if (streamed(param)) name_share(param, without_row(flips));
         auto block = out_.block("struct Inputs", ";");
-        for (const auto& [way, name] : shares_)
+        for (const auto& [key, name] : shares_)
             out_.line(fmt::format("Row::Share<{}> {};",
-                                  info(kernel_.params[way.first].type.dtype).cuda, name));
+                                  info(kernel_.params[key.first].type.dtype).cuda, name));
         out_.line();
         auto load = out_.block(
             fmt::format("__device__ void load(Arguments const& args, int {})", row_number()));
         row_coordinates();
-        for (const auto& [way, name] : shares_)
-            out_.line(fmt::format("{}.load<{}>({});", name, vectors_.access[way.first],
-                                  start(kernel_.params[way.first], way.second)));
+        for (const auto& [key, name] : shares_) {
+            const auto& [param, flips] = key;
+            out_.line(fmt::format("{}.load<{}>({});", name, vectors_.access[param],
+                                  start(kernel_.params[param], flips)));
+        }
     }
 
+    // The flips that select another row; flips along the row only select other elements of it.
     Flips without_row(Flips flips) const {
         for (const ir::DimId dim : form_.over) flips.erase(dim);
         return flips;
@@ -155,8 +158,8 @@ class VectorWriter : RowsText {
         return at;
     }
 
-    // Spells the coordinates at element `i` of the row.
-    void walk_row() {
+    // Sets the texts of the coordinates along the row to those of the thread's element `i`.
+    void set_row_coordinates() {
         std::int64_t inner = 1;
         for (std::size_t i = form_.over.size(); i-- > 0;) {
             std::string at = "Row::place(i)";
@@ -169,11 +172,11 @@ class VectorWriter : RowsText {
 
     // Declares everything that must be computed before a function over the row computes `root`.
     void prepare(ir::ExprId root) {
-        walk_row();
-        const auto read =
+        set_row_coordinates();
+        const auto needed =
             ir::needed_for(kernel_, {root}, [&](ir::ExprId id) { return !varies(id); });
         for (const ir::ExprId id : form_.order)
-            if (in_registers_.contains(id) && !text_.has(id) && read[ir::index(id)])
+            if (in_registers_.contains(id) && !text_.has(id) && needed[ir::index(id)])
                 hold_in_registers(id);
         declare(text_, root, false);
     }
@@ -247,9 +250,10 @@ class VectorWriter : RowsText {
     }
 
     const VectorForm& vectors_;
-    // Names of loaded rows, by parameter and by the flipped dimensions.
+    // Names of the shares of rows that `Inputs` loads, by parameter and flips (without_row).
     std::map<std::pair<std::size_t, Flips>, std::string> shares_;
-    std::map<std::size_t, std::string> repeated_;  // by parameter: the name of its row
+    // By parameter that is the same for all rows: the name of its row.
+    std::map<std::size_t, std::string> repeated_;
     std::set<ir::ExprId> in_registers_;
     std::set<std::size_t> stored_;  // numbers of the outputs that are already written
 };

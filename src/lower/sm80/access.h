@@ -12,6 +12,7 @@ namespace fact::lower::sm80 {
 struct CopyBytes {
     int a = 16, b = 16;  // per copy of an operand: a power of two, at least an element
 };
+// `alignment` here and below: Options::alignment of lower.h.
 CopyBytes copy_bytes(const ir::Kernel& kernel, const ProductForm& form,
                      std::span<const int> alignment);
 

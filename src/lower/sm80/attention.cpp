@@ -77,18 +77,18 @@ class AttentionWriter {
 
     void entry(emit::CodeWriter& out) const {
         const std::string element =
-            std::string(info(form_.dtype).cuda) + batch_argument(form_.num_batches());
+            std::string(info(form_.dtype).cuda) + batch_argument(form_.num_batch_dims());
         std::vector<std::string> params;
         for (const char* name : {"q", "k", "v"})
             params.push_back(
                 fmt::format("__grid_constant__ Source<{}> const operand_{}", element, name));
         params.push_back(fmt::format("__grid_constant__ Output<{}> const output_y", element));
         params.push_back(fmt::format("__grid_constant__ {} const extents",
-                                     batch_type("AttentionExtents", form_.num_batches())));
+                                     batch_type("AttentionExtents", form_.num_batch_dims())));
         if (takes_bias(form_)) params.push_back("__grid_constant__ Bias const bias");
         if (form_.log_sums)
             params.push_back(fmt::format("__grid_constant__ {} const log_sums",
-                                         batch_type("LogSums", form_.num_batches())));
+                                         batch_type("LogSums", form_.num_batch_dims())));
         out.line(
             "extern \"C\" __global__ void __launch_bounds__(AttentionShapes<Config>::kThreads, 2)");
         out.list(product_entry(kernel_) + "(", params, ") {");

@@ -64,16 +64,16 @@ class SourceWriter {
         const std::string b =
             "operand_" + name(form_.b) + (form_.a.param == form_.b.param ? "_right" : "");
         const std::string y = "output_" + kernel_.outputs.front().tensor.name;
-        const std::string batches = batch_argument(form_.num_batches());
-        const std::string element = std::string(info(problem_.operands).cuda) + batches;
+        const std::string batch_dims = batch_argument(form_.num_batch_dims());
+        const std::string element = std::string(info(problem_.operands).cuda) + batch_dims;
         std::vector<std::string> params{
             fmt::format("__grid_constant__ Source<{}> const {}", element, a),
             fmt::format("__grid_constant__ Source<{}> const {}", element, b),
             fmt::format("__grid_constant__ {}Output<{}{}> const {}",
-                        form_.output.paired ? "" : "Strided", info(problem_.output).cuda, batches,
-                        y),
+                        form_.output.paired ? "" : "Strided", info(problem_.output).cuda,
+                        batch_dims, y),
             fmt::format("__grid_constant__ {} const extents",
-                        batch_type("Extents", form_.num_batches())),
+                        batch_type("Extents", form_.num_batch_dims())),
             "__grid_constant__ WalkOrder const order",
         };
         if (has_members(form_)) params.push_back("__grid_constant__ Finish const finish");
@@ -118,7 +118,7 @@ Result<Lowered> lower(const ir::Kernel& kernel, const schedule::Schedule& schedu
         return Error{fmt::format("kernel {}: schedule \"{}\" is not legal on sm80: {}", kernel.name,
                                  schedule::to_string(schedule), why),
                      "Choose another schedule, or leave it out to have one chosen."};
-    schedule::Schedule settled = schedule;  // with a number of stages
+    schedule::Schedule settled = schedule;  // with a number instead of automatic stages
     settled.stages = schedule::shared_memory_on_sm80(schedule, problem).stages;
     const CopyBytes copies = copy_bytes(kernel, *form, options.alignment);
     return Lowered{SourceWriter(kernel, *form, copies, settled, problem).write(),

@@ -56,14 +56,14 @@ class AttentionWriter {
         for (const char* name : {"q", "k", "v", "y"})
             params.push_back(fmt::format("__grid_constant__ CUtensorMap const map_{}", name));
         params.push_back(fmt::format("__grid_constant__ {} const extents",
-                                     batch_type("AttentionExtents", form_.num_batches())));
+                                     batch_type("AttentionExtents", form_.num_batch_dims())));
         if (takes_bias(form_)) params.push_back("__grid_constant__ Bias const bias");
         if (scaled())
             params.push_back(fmt::format("__grid_constant__ {} const factors",
-                                         batch_type("AttentionFactors", form_.num_batches())));
+                                         batch_type("AttentionFactors", form_.num_batch_dims())));
         if (form_.log_sums)
             params.push_back(fmt::format("__grid_constant__ {} const log_sums",
-                                         batch_type("LogSums", form_.num_batches())));
+                                         batch_type("LogSums", form_.num_batch_dims())));
         out.line(
             "extern \"C\" __global__ void __launch_bounds__(AttentionShapes<Config>::kThreads, 1)");
         out.list(product_entry(kernel_) + "(", params, ") {");
@@ -148,7 +148,7 @@ Result<Lowered> lower_attention(const ir::Kernel& kernel,
     if (!form) return form.error();
     if (form->dtype == DType::f32 && form->node.precision == ir::Precision::exact)
         return attention_error(kernel, "f32 operands that keep their precision");
-    if (form->num_batches() > TensorMapParam::kMaxDims - 2)
+    if (form->num_batch_dims() > TensorMapParam::kMaxDims - 2)
         return attention_error(kernel, "more batch dimensions than a tensor map can have");
     const AttentionShape shape =
         attention_shape(form->depth, form->width, extents[ir::index(form->m)],

@@ -21,7 +21,8 @@ struct AttentionShape {
     int shared_bytes() const;
 };
 
-// `depth`, `width`: features, at most kMaxFeatures; `masked`: there is a mask or a bias.
+// `depth`, `width`: features, at most kMaxFeatures; `rows` may be kUnknownExtent; `masked`: there
+// is a mask or a bias.
 AttentionShape attention_shape(std::int64_t depth, std::int64_t width, std::int64_t rows,
                                bool masked);
 

@@ -12,10 +12,10 @@ namespace fact::lower::sm90 {
 
 namespace {
 
-constexpr std::size_t kMaxBatches = TensorMapParam::kMaxDims - 2;
+constexpr std::size_t kMaxBatchDims = TensorMapParam::kMaxDims - 2;
 
-// The index of a matrix with the output's type and layout, such as a residual, which is loaded
-// through the output's store buffers; only one can be. -1: there is none.
+// The index in `extras` of the first matrix with the output's type and layout, such as a residual:
+// it is loaded through the output's store buffers, as only one can be. -1: there is none.
 int staged_extra(const ir::Kernel& kernel, const ProductForm& form) {
     for (std::size_t i = 0; i < form.extras.size(); ++i) {
         const EpilogueForm& extra = form.extras[i];
@@ -40,7 +40,7 @@ Result<ProductForm> form_of(const ir::Kernel& kernel) {
     if (!form->output.paired)
         return cannot_express(kernel, "sm90 ",
                               "an output that is not contiguous along the product's columns");
-    if (form->num_batches() > kMaxBatches)
+    if (form->num_batch_dims() > kMaxBatchDims)
         return cannot_express(kernel, "sm90 ", "more batch dimensions than a tensor map can have");
     form->staged = staged_extra(kernel, *form);
     return form;
@@ -162,7 +162,7 @@ class SourceWriter {
         out_.line("extern \"C\" __global__ void __launch_bounds__(kPassThreads)");
         out_.list(entry + "(",
                   {fmt::format("__grid_constant__ {} const source",
-                               batch_type("OperandSource", form_.num_batches())),
+                               batch_type("OperandSource", form_.num_batch_dims())),
                    "__grid_constant__ PreparedRows const rows"},
                   ") {");
         out_.line(fmt::format("    {}(source, rows);", function));
@@ -173,7 +173,7 @@ class SourceWriter {
         const std::string a = kernel_.params[static_cast<std::size_t>(form_.a.param)].name;
         const std::string b = kernel_.params[static_cast<std::size_t>(form_.b.param)].name;
         const std::string y = kernel_.outputs.front().tensor.name;
-        const int blocks = schedule_.cluster.m * schedule_.cluster.n;
+        const int cluster_blocks = schedule_.cluster.m * schedule_.cluster.n;
         // If both operands are the same tensor, it still has two maps.
         const std::string_view suffix = has_f32_operands() ? "_rows" : a == b ? "_right" : "";
         std::vector<std::string> params{
@@ -184,22 +184,24 @@ class SourceWriter {
             params.push_back(
                 fmt::format("__grid_constant__ CUtensorMap const map_{}", second_name()));
         params.push_back(fmt::format("__grid_constant__ CUtensorMap const map_{}", y));
+        // Without a staged matrix the skeleton ignores this argument.
         const std::string staged = problem_.staged ? "map_" + staged_name() : "map_" + y;
         if (problem_.staged)
             params.push_back(fmt::format("__grid_constant__ CUtensorMap const {}", staged));
         params.push_back(fmt::format("__grid_constant__ {} const extents",
-                                     batch_type("Extents", form_.num_batches())));
+                                     batch_type("Extents", form_.num_batch_dims())));
         params.push_back("__grid_constant__ WalkOrder const order");
         if (has_members(form_)) params.push_back("__grid_constant__ Finish const finish");
-        const bool divided = schedule::splits_depth(schedule_.scheduler);
-        if (divided) params.push_back("__grid_constant__ Partials const partials");
+        const bool takes_partials = schedule::splits_depth(schedule_.scheduler);
+        if (takes_partials) params.push_back("__grid_constant__ Partials const partials");
         if (statistics_)
             params.push_back(
                 fmt::format("__grid_constant__ RowStatistics<{}, RowValues{}> const statistics",
-                            info(problem_.operands).cuda, batch_argument(form_.num_batches())));
+                            info(problem_.operands).cuda, batch_argument(form_.num_batch_dims())));
         if (has_f32_operands()) params.push_back("__grid_constant__ RowScalesOfB const scales");
         out_.line("extern \"C\" __global__ void __launch_bounds__(kProductThreads, 1)");
-        if (blocks > 1) out_.line(fmt::format("__cluster_dims__({}, 1, 1)", blocks));
+        if (cluster_blocks > 1)
+            out_.line(fmt::format("__cluster_dims__({}, 1, 1)", cluster_blocks));
         out_.list(product_entry(kernel_) + "(", params, ") {");
         if (!has_f32_operands())
             out_.line(fmt::format("    using Mainloop = Mainloop{}<Config>;",
@@ -211,9 +213,9 @@ class SourceWriter {
         out_.line(
             fmt::format("    product<Config, Mainloop>({}, map_{}, {}, extents, order, {}{});",
                         operands, y, staged, has_members(form_) ? "finish" : "Finish{}",
-                        std::string(divided       ? ", partials"
-                                    : statistics_ ? ", {}"
-                                                  : "") +
+                        std::string(takes_partials ? ", partials"
+                                    : statistics_  ? ", {}"
+                                                   : "") +
                             (statistics_ ? ", statistics" : "")),
             kernel_.line_of(kernel_[form_.product].span));
         out_.line("}");
@@ -244,7 +246,7 @@ Result<Lowered> lower(const ir::Kernel& kernel, const schedule::Schedule& schedu
         return Error{fmt::format("kernel {}: schedule \"{}\" is not legal on sm90a: {}",
                                  kernel.name, schedule::to_string(schedule), why),
                      "Choose another schedule, or leave it out to have one chosen."};
-    schedule::Schedule settled = schedule;  // with a number of stages
+    schedule::Schedule settled = schedule;  // with a number instead of automatic stages
     settled.stages = schedule::shared_memory_on_sm90(schedule, problem).stages;
     return Lowered{SourceWriter(kernel, *form, settled, problem, statistics).write(),
                    product_record(kernel, *form, settled, problem, statistics)};

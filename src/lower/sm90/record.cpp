@@ -50,7 +50,8 @@ class RecordBuilder {
     static std::size_t index(int i) { return static_cast<std::size_t>(i); }
     int output_tensor() const { return static_cast<int>(kernel_.params.size()); }
 
-    // Workspaces of an f32 product, in this order.
+    // Workspaces of an f32 product, in the order in which prepare() adds them: the f16 rows of B,
+    // their scales, and the largest numbers of parts of the rows.
     int rows_tensor() const { return output_tensor() + 1; }
     int scales_tensor() const { return output_tensor() + 2; }
     int maxima_tensor() const { return output_tensor() + 3; }
@@ -62,7 +63,7 @@ class RecordBuilder {
         return all;
     }
 
-    // The batch dimension if B has it: its prepared rows are not repeated along the others.
+    // Batch dimension `i` of B, or none if B lacks it: prepared rows are not repeated along it.
     std::vector<DimOf> batch_of_b(std::size_t i) const {
         return form_.b.batch[i] < 0 ? std::vector<DimOf>{}
                                     : std::vector<DimOf>{{form_.b.param, form_.b.batch[i]}};
@@ -75,7 +76,7 @@ class RecordBuilder {
     void prepare() {
         const int b = form_.b.param;
         std::vector<DimOf> all_batch;
-        for (std::size_t i = 0; i < form_.num_batches(); ++i)
+        for (std::size_t i = 0; i < form_.num_batch_dims(); ++i)
             for (const DimOf& dim : batch_of_b(i)) all_batch.push_back(dim);
         const std::vector<DimOf> depth{{b, form_.b.k}};
         const ExtentField batch{all_batch}, columns{dims_.n};
@@ -94,7 +95,7 @@ class RecordBuilder {
         for (const int dim : form_.b.batch) source.add(StrideField{b, dim});
         source.add(ExtentField{dims_.n});
         source.add(ExtentField{depth});
-        for (std::size_t i = 0; i < form_.num_batches(); ++i)
+        for (std::size_t i = 0; i < form_.num_batch_dims(); ++i)
             source.add(ExtentField{batch_of_b(i)});
 
         StructBuilder rows;
@@ -123,6 +124,7 @@ class RecordBuilder {
                           along_k ? tile / num_sharing : schedule_.tile.k);
     }
 
+    // The map of the f16 rows that prepare_pass writes.
     TensorMapParam rows_map() const {
         TensorMapParam map;
         map.tensor = rows_tensor();
@@ -195,11 +197,12 @@ class RecordBuilder {
         return partials.finish();
     }
 
-    // `RowStatistics`, and workspaces for its counters.
+    // `RowStatistics`, and workspaces for its members `counts` and `computed`.
     StructParam statistics() {
         const int counts = record_.num_tensors(), computed = counts + 1;
         record_.alignments.push_back({form_.a.param, 16});  // rows are read in whole vectors
-        ExtentField rows{dims_.batch, kStatisticsRows};     // an upper bound: rounded up to blocks
+        // An upper bound of the rows that the kernel counts: M is rounded up to blocks of rows.
+        ExtentField rows{dims_.batch, kStatisticsRows};
         rows.dims.insert(rows.dims.end(), dims_.m.begin(), dims_.m.end());
         record_.counts.push_back(std::move(rows));
         record_.workspaces.push_back({DType::i64, {}, kCountWords});

@@ -34,9 +34,9 @@ void emit_pass(emit::CodeWriter& out, const std::string& kernel, const ScaledOpe
 
 void emit_scale_passes(emit::CodeWriter& out, const std::string& kernel,
                        const std::vector<ScaledOperand>& operands) {
-    std::set<std::string> written;
+    std::set<std::string> emitted;  // names of entries
     for (const ScaledOperand& operand : operands)
-        if (written.insert(entry_of(kernel, operand)).second) emit_pass(out, kernel, operand);
+        if (emitted.insert(entry_of(kernel, operand)).second) emit_pass(out, kernel, operand);
 }
 
 ScaledTensors add_scale_pass(LaunchRecord& record, const ScaledOperand& operand) {

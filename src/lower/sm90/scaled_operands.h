@@ -27,7 +27,7 @@ struct ScaledTensors {
     std::vector<int> batch;  // indices of their batch dimensions; kNoDim: the operand lacks it
 };
 
-// Emits one pass for every size of blocks.
+// Emits one pass for every combination of block_rows and num_features among the operands.
 void emit_scale_passes(emit::CodeWriter& out, const std::string& kernel,
                        const std::vector<ScaledOperand>& operands);
 // Adds the pass that scales the operand, and its workspaces.

@@ -42,15 +42,15 @@ class CallReader {
         // If R heads share keys, the heads of q are [G, R] and those of k and v are G.
         Shape q_batch(rank - 2), k_batch(rank - 2), v_batch(rank - 2);
         for (std::size_t i = 0; i + 2 < rank; ++i) {
-            const Axis axis = add(result.sizes[i]);
+            const Axis axis = add_axis(result.sizes[i]);
             q_batch[i] = k_batch[i] = v_batch[i] = {axis};
             if (grouped() && i + 3 == rank && k.sizes[i] != q.sizes[i])
                 q_batch[i].push_back(call_.split(axis, q.sizes[i] / k.sizes[i]));
         }
-        call_.m = add(q.sizes[rank - 2]);
-        call_.d = add(q.sizes[rank - 1]);
-        call_.n = add(k.sizes[rank - 2]);
-        call_.e = add(v.sizes[rank - 1]);
+        call_.m = add_axis(q.sizes[rank - 2]);
+        call_.d = add_axis(q.sizes[rank - 1]);
+        call_.n = add_axis(k.sizes[rank - 2]);
+        call_.e = add_axis(v.sizes[rank - 1]);
         call_.q = placed("query", q_batch, call_.m, call_.d);
         call_.k = placed("key", k_batch, call_.n, call_.d);
         call_.v = placed("value", v_batch, call_.n, call_.e);
@@ -70,7 +70,7 @@ class CallReader {
     bool grouped() const { return flag("enable_gqa"); }
     const TensorType& type(std::string_view name) const { return *graph_[*tensor(name)].type; }
 
-    Axis add(std::int64_t extent) {
+    Axis add_axis(std::int64_t extent) {
         call_.extents.push_back(extent);
         return static_cast<Axis>(call_.extents.size() - 1);
     }
@@ -105,7 +105,8 @@ class CallReader {
         }
         const TensorType &q = type("query"), &k = type("key"), &v = type("value");
         if (q.dtype != DType::bf16 && q.dtype != DType::f16 && q.dtype != DType::f32)
-            return fmt::format("attention over {} is left to torch", info(q.dtype).name);
+            return fmt::format("attention over {} is left to torch: kernels take bf16, f16 and f32",
+                               info(q.dtype).name);
         if (k.dtype != q.dtype || v.dtype != q.dtype)
             return "its operands have different element types";
         const std::size_t rank = q.sizes.size();
@@ -115,13 +116,14 @@ class CallReader {
             if (!varies(q, i) && (varies(k, i) || varies(v, i)))
                 return "its queries are broadcast along a batch dimension of the keys or values";
             if (grouped() && (k.sizes[i] != v.sizes[i] || q.sizes[i] % k.sizes[i] != 0))
-                return "its keys and values differ in their number of heads, or its query heads "
-                       "are not a multiple of that";
+                return "its keys and values differ in their number of heads, or its number of "
+                       "query heads is not a multiple of that";
         }
         return "";
     }
 
-    // A bool mask shows scores, any other is added to them; both are broadcast against the scores.
+    // A bool mask shows the scores where it is true, any other mask is added to them; both are
+    // broadcast against the scores. Returns why the mask is not supported, or "".
     std::string read_mask(const Shape& batch) {
         const auto mask = tensor("attn_mask");
         if (!mask) return "";
@@ -144,7 +146,7 @@ class CallReader {
         if (!sight) {
             call_.masks.push_back(
                 {{*mask, shape}, meaning, -std::numeric_limits<double>::infinity()});
-            call_.empty_rows_are_zero = true;
+            call_.empty_rows_are_zero = true;  // as torch's operator, unlike a softmax, has it
             return "";
         }
         call_.sight.narrow(*sight);

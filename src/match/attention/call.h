@@ -65,12 +65,13 @@ void look_through_permutes(const graph::Graph& graph, const Facts& facts, Attent
 // The same also for reshapes, copies, repeated heads and constant factors.
 void look_through_movement(const graph::Graph& graph, const Facts& facts, AttentionCall& call);
 
-// Lets the kernel compute each mask from the tensors that it is made of, if those are smaller.
-// Returns whether there is such a mask.
+// Lets the kernel compute each mask from the tensors that the mask is made of, if those are
+// smaller. Returns whether there is such a mask.
 bool compute_masks_in_kernel(const graph::Graph& graph, KnownValues& known, AttentionCall& call);
 
-// Lets the kernel write what the next operator reads: the copy after the result if there is one,
-// else the first view of the result none of whose dimensions merges several axes.
+// Moves the result past operators that only move data, so that they need not run: to the last copy
+// or, if there is no copy and a dimension of the result merges several axes, to the first view
+// without such a dimension.
 void move_result_forward(const graph::Graph& graph, const Facts& facts, AttentionCall& call);
 
 }  // namespace fact::match

@@ -1,5 +1,5 @@
 // Attention spelled out with single operators: product, scale and mask in any order, softmax,
-// product.
+// product. Defines read_attention_chain() of call.h.
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -35,9 +35,10 @@ bool has_axis(const Shape& shape, Axis axis) {
         shape, [&](const auto& axes) { return std::ranges::find(axes, axis) != axes.end(); });
 }
 
-// What may be between the first product and the softmax, in any order. fits(), take() and
-// take_mask() look up arguments by exactly these names.
+// What an operator does to the scores.
 enum class Effect { multiply, divide, cap, mask };
+// An operator that may stand between the first product and the softmax. fits(), take() and
+// take_mask() look up its arguments by the names in these formulas.
 struct Step {
     CallFormula call;
     Effect effect;
@@ -71,6 +72,7 @@ class ChainReader {
     }
 
     std::optional<AttentionCall> read() {
+        // An addend of the product, which is the only side operand so far, is a mask.
         if (anchor_.addend && anchor_.beta != 0) {
             if (anchor_.beta != 1) return std::nullopt;
             const auto& side = space_.sides().front();
@@ -177,16 +179,17 @@ class ChainReader {
 
     // cap * tanh(scale / cap * s): the factor before the tanh is scale / cap, the one after it cap.
     bool take_cap() {
-        if (inside_cap_ || !masks_.empty()) return false;
-        inside_cap_ = std::exchange(scale_, 1);
+        if (scale_before_tanh_ || !masks_.empty()) return false;
+        scale_before_tanh_ = std::exchange(scale_, 1);
         return true;
     }
 
-    bool take_scale(NodeId id, double factor, bool times) {
+    // Multiplies or divides the scores by the factor.
+    bool take_scale(NodeId id, double factor, bool multiplies) {
         // Hidden scores stay hidden only if the factor is positive.
         if (factor <= 0) return false;
-        scale_ = times ? scale_ * factor : scale_ / factor;
-        for (MaskUse& mask : masks_) mask.later_scale *= times ? factor : 1 / factor;
+        scale_ = multiplies ? scale_ * factor : scale_ / factor;
+        for (MaskUse& mask : masks_) mask.later_scale *= multiplies ? factor : 1 / factor;
         // The factor may be a constant tensor: then the kernel replaces the nodes that compute it.
         for (const ValueId value : graph::tensor_inputs(graph_[id]))
             if (value != value_) copy_producers_of(value);
@@ -206,20 +209,20 @@ class ChainReader {
 
     // Adds the second product, weights @ v, and names its axes by those of the first.
     bool take_second_product(NodeId id) {
-        const auto read = read_anchor(graph_, id);
-        if (!read || read->alpha != 1 || (read->addend && read->beta != 0)) return false;
-        const bool weights_left = read->a == value_;
-        const Shape &weights = weights_left ? read->space.a : read->space.b,
-                    &v_shape = weights_left ? read->space.b : read->space.a;
+        const auto second = read_anchor(graph_, id);
+        if (!second || second->alpha != 1 || (second->addend && second->beta != 0)) return false;
+        const bool weights_left = second->a == value_;
+        const Shape &weights = weights_left ? second->space.a : second->space.b,
+                    &v_shape = weights_left ? second->space.b : second->space.a;
         const Shape weights_in_first = space_.shape(value_);
-        std::map<Axis, std::vector<Axis>> first_axes;  // of the first product, by those of this one
+        std::map<Axis, std::vector<Axis>> first_axes;  // by axis of the second product
         for (std::size_t i = 0; i < weights.size(); ++i)
             if (!weights[i].empty()) first_axes[weights[i].front()] = weights_in_first[i];
         const auto& softmax_groups = space_.groups().at(*softmax_);
         if (softmax_groups.size() != 1 || softmax_groups[0].size() != 1) return false;
-        if (first_axes[read->k] != softmax_groups[0]) return false;
+        if (first_axes[second->k] != softmax_groups[0]) return false;
         n_ = softmax_groups[0].front();
-        const Shape& result = read->space.shape(read->result);
+        const Shape& result = second->space.shape(second->result);
         std::optional<Axis> features;
         for (const auto& axes : result)
             for (const Axis axis : axes) {
@@ -227,9 +230,9 @@ class ChainReader {
                 if (has_axis(v_shape, axis)) {
                     if (features) return false;
                     features = axis;
-                    e_ = space_.add_axis(read->space.extent(axis));
+                    e_ = space_.add_axis(second->space.extent(axis));
                     first_axes[axis] = {e_};
-                } else if (read->space.extent(axis) == 1) {
+                } else if (second->space.extent(axis) == 1) {
                     first_axes[axis] = {};
                 } else {
                     return false;
@@ -246,10 +249,10 @@ class ChainReader {
             return out;
         };
         second_product_ = id;
-        space_.add_side({id, "v", weights_left ? read->b : read->a, translated(v_shape)});
-        space_.place(read->result, translated(result));
+        space_.add_side({id, "v", weights_left ? second->b : second->a, translated(v_shape)});
+        space_.place(second->result, translated(result));
         nodes_.insert(id);
-        value_ = read->result;
+        value_ = second->result;
         return true;
     }
 
@@ -262,13 +265,14 @@ class ChainReader {
     std::optional<AttentionCall> make_call() {
         AttentionCall call;
         call.node = *softmax_;
-        call.scale = inside_cap_ ? *inside_cap_ * scale_ : scale_;
-        if (inside_cap_) call.cap = scale_;
+        call.scale = scale_before_tanh_ ? *scale_before_tanh_ * scale_ : scale_;
+        if (scale_before_tanh_) call.cap = scale_;
         call.n = n_;
         call.e = e_;
         call.d = anchor_.k;
         call.q = {anchor_.a, space_.a};
         call.k = {anchor_.b, space_.b};
+        // The operand with the columns is the keys.
         if (has_axis(call.q.shape, n_)) std::swap(call.q, call.k);
         std::optional<Axis> rows;
         for (const auto& axes : call.q.shape)
@@ -291,6 +295,7 @@ class ChainReader {
     // Adds the mask to the call; false if the kernel could not apply it as torch does.
     bool apply(const MaskUse& use, AttentionCall& call) {
         const SideUse& mask = side(use.node, use.argument);
+        // If the masked scores are scaled down afterwards, only a lower number hides a score.
         const double hidden = kHidden / std::min(use.later_scale, 1.0);
         if (use.low > hidden) return false;  // `low` would not hide a score
         const auto known = known_.of(mask.value);
@@ -311,12 +316,12 @@ class ChainReader {
         }
         // Two masks together may hide a whole row. Torch and the kernel then agree only if hidden
         // scores are -inf.
-        const bool finite =
+        const bool hidden_are_finite =
             use.meaning == MaskMeaning::add
                 ? std::ranges::any_of(*known->elements,
                                       [&](double x) { return x <= hidden && std::isfinite(x); })
                 : std::isfinite(use.low);
-        if (!sight->is_all() && finite && masks_.size() > 1) return false;
+        if (!sight->is_all() && hidden_are_finite && masks_.size() > 1) return false;
         call.sight.narrow(*sight);
         copy_producers_of(mask.value);
         // `low` may be a tensor too.
@@ -335,9 +340,10 @@ class ChainReader {
     KnownValues& known_;
     Anchor anchor_;
     Space space_;
-    ValueId value_{};  // the current one: the last value of the chain so far
+    ValueId value_{};  // the current value: the last one of the chain so far
     double scale_ = 1;
-    std::optional<double> inside_cap_;  // the scale before a tanh; scale_ is then the one after it
+    // The scale before a tanh, if there is one; scale_ is then the scale after it.
+    std::optional<double> scale_before_tanh_;
     std::vector<MaskUse> masks_;
     std::optional<NodeId> softmax_;
     NodeId second_product_{};

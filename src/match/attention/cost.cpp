@@ -26,8 +26,8 @@ Cost cost_of(const Graph& graph, const std::vector<NodeId>& nodes, const Attenti
         return info(tensor.type.dtype).bytes * elements(written, tensor.type.dims);
     };
     for (const ir::Tensor& param : written.kernel.params) {
-        const bool has_columns = param.name == "k" || param.name == "v";
-        cost.bytes += bytes(param) * (has_columns ? work.keys_read : 1);
+        const bool is_key_or_value = param.name == "k" || param.name == "v";
+        cost.bytes += bytes(param) * (is_key_or_value ? work.keys_read : 1);
     }
     cost.bytes += bytes(written.kernel.outputs.front().tensor);
     const DType operands = graph[call.q.value].type->dtype;

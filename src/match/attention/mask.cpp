@@ -8,7 +8,7 @@ namespace {
 
 using Place = std::vector<std::int64_t>;
 
-enum class Element { shown, hidden, neither };  // neither: the mask changes the score
+enum class Element { shown, hidden, neither };  // neither: a number that changes the score
 
 Element element(double value, MaskMeaning meaning, double hidden) {
     switch (meaning) {
@@ -30,11 +30,11 @@ struct Walk {
     int row = -1, column = -1;
 };
 
-constexpr std::int64_t kNone = std::numeric_limits<std::int64_t>::max();
+constexpr std::int64_t kNoneHidden = std::numeric_limits<std::int64_t>::max();
 
 // The elements on one side of the diagonal, by their distance from it.
 struct Side {
-    std::int64_t farthest_shown = -1, nearest_hidden = kNone;
+    std::int64_t farthest_shown = -1, nearest_hidden = kNoneHidden;
 
     void add(std::int64_t distance, Element element) {
         if (element == Element::shown)
@@ -45,15 +45,16 @@ struct Side {
 };
 
 std::optional<Sight> sight_of(const Side& behind, const Side& ahead) {
-    if (behind.nearest_hidden == kNone && ahead.nearest_hidden == kNone) return Sight{};
+    if (behind.nearest_hidden == kNoneHidden && ahead.nearest_hidden == kNoneHidden) return Sight{};
     Sight sight;
-    sight.causal = ahead.farthest_shown < 0 && ahead.nearest_hidden != kNone;
-    const std::int64_t hidden = sight.causal
-                                    ? behind.nearest_hidden
-                                    : std::min(behind.nearest_hidden, ahead.nearest_hidden);
-    if (hidden == 0 || std::max(behind.farthest_shown, ahead.farthest_shown) >= hidden)
+    sight.causal = ahead.farthest_shown < 0 && ahead.nearest_hidden != kNoneHidden;
+    const std::int64_t nearest = sight.causal
+                                     ? behind.nearest_hidden
+                                     : std::min(behind.nearest_hidden, ahead.nearest_hidden);
+    // A Sight shows the diagonal and nothing beyond the nearest hidden element.
+    if (nearest == 0 || std::max(behind.farthest_shown, ahead.farthest_shown) >= nearest)
         return std::nullopt;
-    if (hidden != kNone) sight.window = hidden;
+    if (nearest != kNoneHidden) sight.window = nearest;
     return sight;
 }
 
@@ -77,14 +78,15 @@ std::optional<Sight> sight_of(const KnownTensor& mask, MaskMeaning meaning, cons
     }
     Side behind, ahead;  // `behind` includes the diagonal
     Place place(mask.sizes.size(), 0);
-    std::int64_t left = 1;
-    for (const auto size : walk.sizes) left *= size;
-    for (; left > 0; --left) {
+    std::int64_t num_left = 1;  // elements that have not been visited
+    for (const auto size : walk.sizes) num_left *= size;
+    for (; num_left > 0; --num_left) {
         const Element found = element(mask.at(place), meaning, frame.hidden);
         if (found == Element::neither) return std::nullopt;
         const std::int64_t i = walk.row < 0 ? 0 : place[static_cast<std::size_t>(walk.row)];
         const std::int64_t j = walk.column < 0 ? 0 : place[static_cast<std::size_t>(walk.column)];
         j > i ? ahead.add(j - i, found) : behind.add(i - j, found);
+        // On each side of the diagonal, a Sight shows what is near and hides what is far.
         if (behind.farthest_shown >= behind.nearest_hidden ||
             ahead.farthest_shown >= ahead.nearest_hidden)
             return std::nullopt;

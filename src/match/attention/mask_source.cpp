@@ -49,13 +49,13 @@ class Finder {
 
     struct Plan {
         MaskSource source;
-        double bytes = 0;
+        double bytes = 0;  // of all that is read
     };
 
-    // Reads the value, or computes it from tensors that have fewer bytes. Each of these must have
-    // fewer elements than the value, because arithmetic that is the same for several scores is
-    // better done once. A bool may also be computed from tensors as large as itself: its operators
-    // cost almost nothing.
+    // The best plan: to read the value, or to compute it from tensors that have fewer bytes. Each
+    // of these must have fewer elements than the value, because arithmetic that is the same for
+    // several scores is better done once. A bool may also be computed from tensors as large as
+    // itself: its operators cost almost nothing.
     Plan best(ValueId value, const Shape& shape, int depth = 0) {
         Plan read;
         if (const auto known = known_.of(value))

@@ -1,5 +1,5 @@
 // Reads operands of attention as they were before operators that only move, repeat or scale them,
-// and writes its result as it is after operators that only move it.
+// and writes its result as it is after operators that only move it. Declared in call.h.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -31,7 +31,8 @@ struct WalkState {
     }
 };
 
-// The shape of an operand of sizes `current` viewed with other sizes. Splits axes if necessary.
+// The shape of an operand, which has the sizes `current`, viewed with `sizes`. Splits axes if
+// necessary; nullopt if that is not possible.
 std::optional<Shape> regroup_axes(AttentionCall& call, PlacedTensor AttentionCall::* operand,
                                   const std::vector<std::int64_t>& sizes,
                                   const std::vector<std::int64_t>& current) {
@@ -115,7 +116,7 @@ class Walker {
             state.call = std::move(with_splits);
             shape = *viewed;
         } else if (const auto factor = factor_of(node); factor && operand != &AttentionCall::v) {
-            shape = tensor.shape;
+            shape = tensor.shape;  // a factor of q or k is also one of the scores
             state.call.scale *= *factor;
             ++state.saved;
         } else {

@@ -95,7 +95,8 @@ class AttentionWriter {
 
     // Names the batch axes. An axis that is outermost in some dimension of a tensor gets a letter,
     // because its extent can be computed from that tensor; any other is named by its extent. The
-    // outer factor of a split dimension (grouped heads, G*8) is called G.
+    // outer factor of a split dimension (grouped heads, G*8) is called G. Returns why an axis
+    // cannot be named, or "".
     std::string name_axes() {
         const auto operands = this->operands();
         const auto is_outermost = [&](Axis axis) {
@@ -113,8 +114,10 @@ class AttentionWriter {
             const Axis axis = batch_[i];
             if (!is_outermost(axis)) {
                 if (!used_extents.insert(call_.extent(axis)).second)
-                    return fmt::format("two of its split head dimensions both have length {}",
-                                       call_.extent(axis));
+                    return fmt::format(
+                        "two of its split head dimensions both have length {}, so their names "
+                        "would be equal",
+                        call_.extent(axis));
                 names_[axis] = fmt::format("{}", call_.extent(axis));
                 continue;
             }
@@ -159,6 +162,7 @@ class AttentionWriter {
         std::vector<int> read_dims;
         for (std::size_t i = 0; i < tensor.shape.size(); ++i)
             if (!significant(tensor.shape[i]).empty()) read_dims.push_back(static_cast<int>(i));
+        // The stride of a dimension of extent one is arbitrary: it goes outermost.
         const auto stride = [&](int at) {
             const auto i = static_cast<std::size_t>(at);
             return own.sizes[i] == 1 ? std::numeric_limits<std::int64_t>::max() : own.strides[i];
@@ -306,8 +310,8 @@ class AttentionWriter {
             for (const auto& binding : *bindings) lowering.alignment.push_back(binding.alignment);
         const auto stages = lower::stages(kernel_, lowering);
         if (!stages || stages->stages.back().kind != lower::StageKind::attention) return false;
-        // A kernel before it may write the bias in another layout, but not if that is as large as
-        // the scores, which attention in one kernel keeps out of memory.
+        // A kernel before it may write the bias in another layout, but not if that copy is as large
+        // as the scores, which attention in one kernel keeps out of memory.
         double scores = 1;
         for (const Axis axis : batch_) scores *= static_cast<double>(call_.extent(axis));
         scores *= static_cast<double>(call_.extent(call_.m) * call_.extent(call_.n));

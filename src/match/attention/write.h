@@ -12,8 +12,8 @@ namespace fact::match {
 struct AttentionPattern {
     std::vector<graph::NodeId> nodes, copied;
     Pattern pattern;
-    // An attention skeleton computes it, after at most a kernel that writes the bias in another
-    // layout; else the text is expanded into products and a softmax.
+    // Whether an attention skeleton computes the pattern, perhaps after a kernel that writes the
+    // bias in another layout; if not, the text is expanded into products and a softmax.
     bool one_kernel = false;
 };
 

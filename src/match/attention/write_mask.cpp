@@ -25,8 +25,8 @@ bool holds(const Dims& dims, ir::DimId dim) {
     return std::ranges::find(dims, dim) != dims.end();
 }
 
-// Operators whose result is one of their operands or arguments, possibly cast: rounding it changes
-// nothing unless an argument does not fit the type.
+// Operators whose result is one of their operands or arguments, possibly cast: rounding that
+// result changes nothing unless an argument does not fit the type.
 bool is_exact(const Node& node) {
     for (const std::string_view name : {"where", "masked_fill", "clone", "_to_copy"})
         if (node.target.starts_with(fmt::format("aten.{}.", name))) return true;
@@ -121,9 +121,9 @@ void expand_one_operand(ir::Kernel& kernel, std::vector<ExprId>& operands, const
                                 [&](ExprId x) { return holds(kernel[x].type.dims, dim); }))
             all.push_back(dim);
     const auto rank = [&](ExprId x) { return kernel[x].type.dims.size(); };
-    const auto most = std::ranges::max_element(operands, {}, rank);
-    if (most != operands.end() && rank(*most) < all.size())
-        *most = ir::Builder(kernel).expand(*most, all);
+    const auto widest = std::ranges::max_element(operands, {}, rank);
+    if (widest != operands.end() && rank(*widest) < all.size())
+        *widest = ir::Builder(kernel).expand(*widest, all);
 }
 
 Result<ExprId> write_mask(const Graph& graph, ir::Kernel& kernel, const MaskSource& source,

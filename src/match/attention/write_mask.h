@@ -16,7 +16,8 @@ void expand_one_operand(ir::Kernel& kernel, std::vector<ir::ExprId>& operands,
                         const std::vector<ir::DimId>& order);
 
 // The mask's value, computed from the tensors that `load` loads and rounded wherever torch rounds
-// an intermediate value. An Error says which tensor cannot be read.
+// an intermediate value. `order` lists the dimensions of the scores. An Error says which tensor
+// cannot be read.
 Result<ir::ExprId> write_mask(const graph::Graph& graph, ir::Kernel& kernel,
                               const MaskSource& source, graph::ValueId mask,
                               const std::vector<ir::DimId>& order,

@@ -45,7 +45,7 @@ Shape operand_shape(const TensorType& type, const Shape& result, Axis rows, Axis
     for (std::size_t i = 2; i < rank; ++i) {
         const auto& axes = result[result.size() - 1 - i];
         const std::size_t dim = rank - 1 - i;
-        // The kernel reads a broadcast dimension only once if the operand does not have it.
+        // A broadcast dimension gets no axes, so that the kernel reads its elements only once.
         if (type.sizes[dim] > 1 && type.strides[dim] != 0) shape[dim] = axes;
     }
     return shape;
@@ -68,6 +68,7 @@ std::string place_matrices(const Graph& graph, Anchor& anchor) {
     return "";
 }
 
+// Whether all integers of the argument are `wanted`, or the argument is absent.
 bool all_equal(const Node& node, std::string_view name, std::int64_t wanted) {
     const auto* argument = graph::find_argument(node, name);
     if (!argument) return true;
@@ -101,7 +102,8 @@ std::string place_convolution(const Graph& graph, Anchor& anchor) {
 
 // "bijl,lk->bijk": sums over one letter; all other letters are in the result.
 std::string place_einsum(const Graph& graph, Anchor& anchor) {
-    static constexpr const char* kUnsupported = "only einsums that sum over one index are fused";
+    static constexpr const char* kUnsupported =
+        "only einsums of two tensors that sum over one index are fused";
     const auto read = graph::read_einsum(graph[anchor.node]);
     if (!read || read->inputs.size() != 2) return kUnsupported;
     const std::string &first = read->inputs[0], &second = read->inputs[1], &result = read->result;
@@ -161,39 +163,39 @@ bool is_anchor(const Node& node) {
 
 Result<Anchor> read_anchor(const Graph& graph, NodeId id) {
     const Node& node = graph[id];
-    const graph::ProductOp& row = *graph::find_product(node);
+    const graph::ProductOp& product = *graph::find_product(node);
     const auto reads = graph::tensor_inputs(node);
     // Einsum has its two operands in one argument, a list.
-    const bool listed = row.form == ProductForm::einsum && reads.size() == 2;
-    const std::optional<ValueId> a = listed ? reads[0] : graph::tensor_argument(node, row.a),
-                                 b = listed ? reads[1] : graph::tensor_argument(node, row.b);
+    const bool listed = product.form == ProductForm::einsum && reads.size() == 2;
+    const std::optional<ValueId> a = listed ? reads[0] : graph::tensor_argument(node, product.a),
+                                 b = listed ? reads[1] : graph::tensor_argument(node, product.b);
     const auto alpha = factor(node, "alpha"), beta = factor(node, "beta");
     if (!a || !b || !alpha || !beta || node.outputs.size() != 1)
         return Error{"its arguments are not plain tensors and numbers", ""};
     Anchor anchor;
     anchor.node = id;
-    anchor.rule = row.rule;
-    anchor.form = row.form;
+    anchor.rule = product.rule;
+    anchor.form = product.form;
     anchor.a = *a;
     anchor.b = *b;
     anchor.result = node.outputs.front();
     anchor.alpha = *alpha;
     anchor.beta = *beta;
-    if (!row.addend.empty()) anchor.addend = graph::tensor_argument(node, row.addend);
+    if (!product.addend.empty()) anchor.addend = graph::tensor_argument(node, product.addend);
 
     for (const ValueId value : {anchor.a, anchor.b, anchor.result})
         if (std::string reason = unusable(graph, value); !reason.empty()) return Error{reason, ""};
     const TensorType &ta = *graph[anchor.a].type, &tb = *graph[anchor.b].type;
     if (ta.dtype != tb.dtype)
-        return Error{
-            fmt::format("its operands are {} and {}", info(ta.dtype).name, info(tb.dtype).name),
-            ""};
+        return Error{fmt::format("its operands have different element types, {} and {}",
+                                 info(ta.dtype).name, info(tb.dtype).name),
+                     ""};
     if (ta.dtype != DType::bf16 && ta.dtype != DType::f16 && ta.dtype != DType::f32)
         return Error{fmt::format("products of {} are left to torch", info(ta.dtype).name), ""};
     const std::string reason = place(graph, anchor);
     if (!reason.empty()) return Error{reason, ""};
-    if (anchor.addend && anchor.beta != 0 && row.form != ProductForm::convolution)
-        anchor.space.add_side(graph, id, std::string(row.addend), *anchor.addend,
+    if (anchor.addend && anchor.beta != 0 && product.form != ProductForm::convolution)
+        anchor.space.add_side(graph, id, std::string(product.addend), *anchor.addend,
                               anchor.space.shape(anchor.result));
     return anchor;
 }

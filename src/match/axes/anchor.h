@@ -25,7 +25,7 @@ struct Anchor {
     graph::ValueId a{}, b{}, result{};
     std::optional<graph::ValueId> addend;
     double alpha = 1, beta = 1;
-    Axis k = 0;
+    Axis k = 0;  // the axis that is summed over
     Space space;
 
     // A linear whose result is cut into two halves (match/regions/packed.h).
@@ -43,6 +43,7 @@ struct Anchor {
 inline constexpr const char* kSecondWeight = "second weight";
 inline constexpr const char* kSecondBias = "second bias";
 
+// Whether the node is a matrix product. Other operators that patterns grow around do not count.
 bool is_anchor(const graph::Node& node);
 
 // An Error says why no kernel computes the product: its dtype, its rank, an empty or varying

@@ -65,11 +65,10 @@ ExprId Forms::merge(ExprId x) {
     for (std::size_t i = 0; i < atoms.size();) {
         Atoms merged{atoms[i]};
         for (const Atoms& composite : composites_)
-            if (composite.front() == atoms[i] &&
-                std::ranges::includes(atoms, composite))  // its atoms are neighbours
+            if (composite.front() == atoms[i] && std::ranges::includes(atoms, composite))
                 merged = composite;
         dims.push_back(dim(merged));
-        i += merged.size();
+        i += merged.size();  // the atoms of a merged dimension are consecutive
     }
     return build_.view(x, dims);
 }
@@ -89,8 +88,9 @@ void Forms::align(std::vector<ExprId>& operands) {
     if (!one_has_all) operands.front() = broadcast(operands.front(), all);
 }
 
-// Needed to combine a row with a column, for example: the language requires that one operand has
-// all dimensions. Comparing a value with a coordinate gives it the coordinate's dimension.
+// Gives `x` these dimensions, to combine a row with a column, for example: the language requires
+// that one operand has all dimensions. A select has the dimensions of its condition, here of a
+// comparison with the coordinate, and both of its branches are `x`.
 ExprId Forms::broadcast(ExprId x, const std::vector<DimId>& dims) {
     ExprId wide = x;
     for (const DimId dim : dims)

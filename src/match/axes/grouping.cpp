@@ -37,7 +37,7 @@ Role Grouping::role(Axis axis) const {
 void Grouping::keep_axes() {
     Group units;
     bool wide[5] = {};  // by Role: whether an axis has more than one element
-    const auto sort = [&](const Shape& shape) {
+    const auto collect = [&](const Shape& shape) {
         for (const auto& axes : shape)
             for (const Axis axis : axes) {
                 Group& list = space_.extent(axis) > 1 ? kept_ : units;
@@ -45,8 +45,8 @@ void Grouping::keep_axes() {
                 if (!holds(list, axis)) list.push_back(axis);
             }
     };
-    sort(tensors_[kFirstResult].shape);
-    for (const auto& tensor : tensors_) sort(tensor.shape);
+    collect(tensors_[kFirstResult].shape);
+    for (const auto& tensor : tensors_) collect(tensor.shape);
     for (const Role wanted : {Role::m, Role::n, Role::k}) {
         if (wide[static_cast<int>(wanted)]) continue;
         for (auto axis = units.rbegin(); axis != units.rend(); ++axis)
@@ -137,10 +137,10 @@ std::optional<std::vector<TensorDim>> Grouping::dims_of(std::size_t tensor,
         covered += dim->axes.size();
         found.push_back(*dim);
     }
-    const bool touched = std::ranges::any_of(dims, [&](const TensorDim& d) {
+    const bool has_some = std::ranges::any_of(dims, [&](const TensorDim& d) {
         return std::ranges::any_of(d.axes, [&](Axis axis) { return holds(group, axis); });
     });
-    if (covered != group.size() && (touched || covered > 0)) return std::nullopt;
+    if (covered != group.size() && (has_some || covered > 0)) return std::nullopt;
     return found;
 }
 

@@ -30,7 +30,7 @@ struct TensorDim {
     Group axes;
 };
 
-constexpr std::size_t kFirstResult = 2;  // its place in the list of a grouping's tensors
+constexpr std::size_t kFirstResult = 2;  // the place of the first result among Grouping::tensors()
 
 class Grouping {
   public:
@@ -41,7 +41,7 @@ class Grouping {
     // Merges axes that share a dimension of some tensor, then all others that the strides of all
     // tensors let merge. Returns why axes of one dimension cannot be merged, or "".
     std::string merge();
-    void swap_operands();
+    void swap_operands();  // to compute the transposed product
 
     std::vector<Group>& groups() { return groups_; }
     const std::vector<PlacedTensor>& tensors() const { return tensors_; }

@@ -19,7 +19,8 @@ class Planner {
 
     Result<Layout> plan(std::size_t num_results) {
         Layout layout;
-        // After a reduction the product itself is not stored, so its orientation is free.
+        // The columns of a stored product should be contiguous: if its rows are, the transposed
+        // product is computed. After a reduction the product itself is not stored.
         const Axis fastest = grouping_.innermost(kFirstResult);
         layout.swapped = unreduced() && fastest >= 0 && grouping_.role(fastest) == Role::m;
         if (layout.swapped) grouping_.swap_operands();
@@ -44,6 +45,7 @@ class Planner {
         return graph_[grouping_.tensors()[tensor].value].name;
     }
 
+    // Whether no operator reduces, halves or joins along an axis.
     bool unreduced() const { return space_.groups().empty(); }
 
     // Removes and returns the group for the product's rows or columns: the contiguous one if there
@@ -94,17 +96,17 @@ class Planner {
         Atoms added;
         for (std::size_t i = 0; i < runs.size(); ++i) {
             const std::int64_t size = grouping_.extent(runs[i]);
-            std::string atom = runs.size() == 1 ? name : i == 0 ? outer : std::to_string(size);
+            std::string atom_name = runs.size() == 1 ? name : i == 0 ? outer : std::to_string(size);
             // The kernel flips this dimension, which must have a constant extent.
-            if (space_.is_halved(runs[i].front())) atom = std::to_string(size);
+            if (space_.is_halved(runs[i].front())) atom_name = std::to_string(size);
             added.push_back(static_cast<int>(layout.atoms.size()));
-            layout.atoms.push_back({std::move(atom), runs[i], size});
+            layout.atoms.push_back({std::move(atom_name), runs[i], size});
         }
         return added;
     }
 
     // Without a product, all dimensions have the role `batch`: the contiguous one becomes N, the
-    // last of the others M.
+    // last of the others M. Returns why that is impossible, or "".
     std::string name_rows(Layout& layout) {
         const auto n = take_group(Role::batch, grouping_.innermost(kFirstResult));
         if (!n) return "it is a single number";
@@ -125,10 +127,11 @@ class Planner {
         return repeated_name(layout);
     }
 
+    // Names the dimensions of the kernel. Returns why that is impossible, or "".
     std::string name_dims(Layout& layout) {
         if (k_ == kNoAxis) return name_rows(layout);
         // The columns should be contiguous in the result or, if a reduction follows the product, in
-        // the operand.
+        // operand b.
         const auto m = take_group(Role::m, grouping_.innermost(0));
         const auto n = take_group(Role::n, grouping_.innermost(unreduced() ? kFirstResult : 1));
         const auto k = take_group(Role::k, k_);
@@ -159,7 +162,7 @@ class Planner {
         return repeated_name(layout);
     }
 
-    // Why two atoms with the same name cannot be told apart, or "".
+    // Why two atoms have the same name, or "". A text could not tell them apart.
     static std::string repeated_name(const Layout& layout) {
         for (std::size_t i = 0; i < layout.atoms.size(); ++i)
             for (std::size_t j = 0; j < i; ++j)

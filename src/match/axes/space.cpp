@@ -81,7 +81,7 @@ std::string Space::absorb_pointwise(const Graph& graph, NodeId id) {
         if (!value) continue;
         if (const auto producer = graph[*value].producer; !contains(*value) && producer)
             if (contains(graph[*producer].outputs.front()))
-                return "it reads a result that no kernel computes";
+                return "it reads a further result of an operator, which kernels do not compute";
         if (!contains(*value)) continue;
         if (const auto axis = halved(*value)) {
             if (half && half != axis) return "it combines halves of two different splits";

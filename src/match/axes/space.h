@@ -52,7 +52,7 @@ class Space {
     // The shapes of the product's operands.
     Shape a, b;
 
-    // Makes `value` part of the region; the product's result comes first.
+    // Makes `value` part of the region; the product's result must be placed first.
     void place(graph::ValueId value, Shape shape);
     bool contains(graph::ValueId value) const { return shapes_.contains(value); }
     const Shape& shape(graph::ValueId value) const { return shapes_.at(value); }

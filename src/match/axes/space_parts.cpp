@@ -1,5 +1,5 @@
 // Operators that work on a part of a dimension or along one: those that take and join halves, and
-// row-wise ones.
+// row-wise ones. Functions of Space (space.h).
 #include <algorithm>
 
 #include "match/axes/space.h"
@@ -37,8 +37,8 @@ std::string Space::absorb_halving(const Graph& graph, NodeId id, const graph::Ha
     if (wide.empty()) return "it takes a part of a broadcast dimension";
     const Axis axis = outer ? wide.front() : wide.back();
     if (extent(axis) != 2) return "it takes a part of the product";
-    const bool rows = std::ranges::any_of(a, [&](const auto& dim) { return holds(dim, axis); });
-    if (rows) return "it takes a part of the product's rows";
+    const bool in_rows = std::ranges::any_of(a, [&](const auto& dim) { return holds(dim, axis); });
+    if (in_rows) return "it takes a part of the product's rows";
     std::erase(axes, axis);
     if (halving.place == graph::HalfPlace::single)
         shape.erase(shape.begin() + static_cast<std::ptrdiff_t>(halving.dim));

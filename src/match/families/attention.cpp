@@ -65,6 +65,7 @@ Result<Candidate> find_attention(Search& search, NodeId node) {
 
 }  // namespace
 
+// Declared and listed in families.cpp.
 extern const Family kAttention{'p', Round::first, Around{begins_attention, find_attention}};
 
 }  // namespace fact::match

@@ -14,11 +14,12 @@ struct Candidate {
     Pattern pattern;
     bool rowwise = false;  // has row-wise operators, so the text is cut into several kernels
     bool whole_attention = false;  // attention in one kernel: preferred to fusions of its parts
-    double gain = 0;               // its priority; choose() equalizes similar ones of one product
-    // A product with the operators around it, or several products that are computed as one.
+    double gain = 0;  // the pattern's priority; choose() makes similar gains of one anchor equal
+    // One for each product of the pattern; none if a norm, attention or rotary embedding is its
+    // anchor, or if a norm is folded into a single product.
     std::vector<Region> regions = {};
     std::vector<graph::NodeId> copied = {};  // Pattern::copied
-    char id_prefix = 0;                      // 0: Family::id_prefix
+    char id_prefix = 0;                      // 0 means Family::id_prefix
 };
 
 // Chooses by gain and skips candidates that overlap a chosen one, except that one anchor may have

@@ -1,3 +1,4 @@
+// The list of all families, and the functions of Search (family.h).
 #include <array>
 
 #include "match/families/family.h"

@@ -56,6 +56,7 @@ std::vector<Candidate> find_folds(Search& search) {
 
 }  // namespace
 
+// Declared and listed in families.cpp.
 extern const Family kFolds{'p', Round::second, Anywhere{find_folds}};
 
 }  // namespace fact::match

@@ -41,6 +41,7 @@ std::vector<Candidate> find_linears(Search& search) {
 
 }  // namespace
 
+// Declared and listed in families.cpp.
 extern const Family kLinears{'l', Round::second, Anywhere{find_linears}};
 
 }  // namespace fact::match

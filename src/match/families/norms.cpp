@@ -17,7 +17,7 @@ namespace {
 constexpr std::int64_t kLongestRow = 16384;  // elements that a kernel can keep in registers
 
 bool begins_norm(const Search& search, const graph::Node& node) {
-    return is_norm(search.graph, node);
+    return is_norm_or_mean(search.graph, node);
 }
 
 Result<Candidate> find_norm(Search& search, NodeId node) {
@@ -25,7 +25,7 @@ Result<Candidate> find_norm(Search& search, NodeId node) {
     const NormRegion region = grow_norm(graph, search.facts, search.taken, node);
     if (region.outputs.empty())
         return Error{"only the statistics of its rows are used, not the normalised rows", ""};
-    if (region.rows.back() > kLongestRow)
+    if (region.sizes.back() > kLongestRow)
         return Error{fmt::format("its rows are longer than {} elements", kLongestRow), ""};
     const auto written = write_norm(graph, search.facts, region, node);
     if (!written) return written.error();
@@ -35,8 +35,8 @@ Result<Candidate> find_norm(Search& search, NodeId node) {
     const auto& row = *graph[region.outputs.back()].type;
     pattern.problem.operands = pattern.problem.output = row.dtype;
     pattern.problem.m = 1;
-    for (const auto size : region.rows) pattern.problem.m *= size;
-    pattern.problem.n = region.rows.back();
+    for (const auto size : region.sizes) pattern.problem.m *= size;
+    pattern.problem.n = region.sizes.back();
     pattern.problem.m /= pattern.problem.n;
     pattern.problem.k = 1;
     pattern.cost = cost_of(graph, region.nodes, pattern, search.options, search.gpu);
@@ -51,6 +51,7 @@ void replace_reason(Search& search, NodeId node, const std::string& reason) {
 
 }  // namespace
 
+// Declared and listed in families.cpp.
 extern const Family kNorms{'n', Round::second, Around{begins_norm, find_norm, replace_reason}};
 
 }  // namespace fact::match

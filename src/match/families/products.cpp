@@ -75,6 +75,7 @@ std::vector<Candidate> find_products(Search& search) {
 
 }  // namespace
 
+// Declared and listed in families.cpp.
 extern const Family kProducts{'p', Round::first, Anywhere{find_products}};
 
 }  // namespace fact::match

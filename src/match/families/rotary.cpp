@@ -19,7 +19,7 @@ using graph::ValueId;
 
 namespace {
 
-constexpr std::size_t kMaxBefore = 4;  // casts and views before the halves
+constexpr std::size_t kMaxBefore = 4;  // the most casts and views before the halves
 
 // The values that the region may start from, the last one farthest from the halves.
 std::vector<ValueId> roots_of(const Graph& graph, const std::set<NodeId>& taken, ValueId source) {
@@ -121,6 +121,7 @@ void note_readers(Search& search, NodeId node, const std::string& reason) {
 
 }  // namespace
 
+// Declared and listed in families.cpp.
 extern const Family kRotary{'r', Round::second, Around{begins_rotary, find_rotary, note_readers}};
 
 }  // namespace fact::match

@@ -24,7 +24,7 @@ namespace {
 // A polynomial in the activation's argument x and a transcendental function t of x: (power of x,
 // power of t) -> coefficient. Comparing polynomials makes association and expansion irrelevant.
 using Polynomial = std::map<std::pair<int, int>, double>;
-constexpr int kMaxDegree = 4;
+constexpr int kMaxDegree = 4;  // in x; the degree in t is at most one
 // Activations have few steps. Walking deeper expressions takes exponential time if they share
 // parts.
 constexpr int kMaxDepth = 9;
@@ -50,6 +50,8 @@ struct Unknowns {
     std::optional<ExprId> t;
 };
 
+// The expression as a polynomial in the unknowns; nullopt if it is none, or too deep or of too high
+// a degree.
 std::optional<Polynomial> polynomial(const Kernel& kernel, ExprId id, const Unknowns& unknowns,
                                      int depth = 0) {
     if (depth > kMaxDepth) return std::nullopt;
@@ -96,8 +98,8 @@ struct Form {
 };
 
 const std::array<Form, 3>& forms() {
-    static const double root = std::sqrt(2 / std::acos(-1.0));  // of 2 / pi
-    static const Polynomial half_plus{{{1, 0}, 0.5}, {{1, 1}, 0.5}};
+    static const double root = std::sqrt(2 / std::acos(-1.0));        // of 2 / pi
+    static const Polynomial half_plus{{{1, 0}, 0.5}, {{1, 1}, 0.5}};  // x * (1 + t) / 2
     static const std::array<Form, 3> table{{
         {UnaryOp::tanh, {{{1, 0}, root}, {{3, 0}, root * 0.044715}}, half_plus, UnaryOp::gelu_tanh},
         {UnaryOp::erf, {{{1, 0}, std::sqrt(0.5)}}, half_plus, UnaryOp::gelu},
@@ -109,11 +111,11 @@ const std::array<Form, 3>& forms() {
 // Subexpressions of `id` that may be an activation's x, no deeper than polynomial() walks.
 std::vector<ExprId> subexpressions(const Kernel& kernel, ExprId id) {
     std::vector<ExprId> found{id};
-    std::size_t level = 0;  // the first expression at `depth`
-    for (int depth = 0; depth < kMaxDepth && level < found.size(); ++depth) {
+    std::size_t next = 0;  // expressions before this one have been expanded
+    for (int depth = 0; depth < kMaxDepth && next < found.size(); ++depth) {
         const std::size_t end = found.size();
-        for (; level < end; ++level) {
-            const auto& node = kernel[found[level]].node;
+        for (; next < end; ++next) {
+            const auto& node = kernel[found[next]].node;
             if (std::holds_alternative<Binary>(node) || std::holds_alternative<Unary>(node))
                 ir::for_each_operand(node, [&](ExprId operand) {
                     if (std::ranges::find(found, operand) == found.end()) found.push_back(operand);

@@ -39,7 +39,7 @@ using Kind = std::variant<Any, Number, Unary, Binary, Mean, Either>;
 
 struct Formula {
     formula::Kind kind;
-    std::vector<Formula> parts = {};
+    std::vector<Formula> parts = {};  // operands, or the alternatives of Either
 };
 
 inline Formula any(char letter) {
@@ -85,21 +85,22 @@ class FormulaReader {
   public:
     FormulaReader(Numbering& numbering, ir::DimId along) : numbering_(numbering), along_(along) {}
 
-    // nullopt if the expression does not match. `known` are the meanings of letters that are fixed
-    // beforehand.
-    std::optional<Meanings> read(ir::ExprId id, const Formula& formula, Meanings known = {});
+    // nullopt if the expression does not match. `meanings` fixes some letters beforehand.
+    std::optional<Meanings> read(ir::ExprId id, const Formula& formula, Meanings meanings = {});
 
     // The x for which the expression is mean(x).
     std::optional<ir::ExprId> mean_of(ir::ExprId id);
 
   private:
-    // Matches the remaining parts; false makes the caller try its next alternative.
+    // Matches the parts of the formula that come after the current one; false makes the caller try
+    // its next alternative.
     using Continue = std::function<bool()>;
-    bool fits(ir::ExprId id, const Formula& formula, Meanings& meanings, const Continue& rest);
-    bool fits_letter(ir::ExprId id, char letter, Meanings& meanings, const Continue& rest);
-    bool fits_number(ir::ExprId id, char letter, Meanings& meanings, const Continue& rest);
+    bool fits(ir::ExprId id, const Formula& formula, Meanings& meanings,
+              const Continue& match_rest);
+    bool fits_letter(ir::ExprId id, char letter, Meanings& meanings, const Continue& match_rest);
+    bool fits_number(ir::ExprId id, char letter, Meanings& meanings, const Continue& match_rest);
     bool fits_binary(ir::ExprId id, ir::BinaryOp op, const std::vector<Formula>& parts,
-                     Meanings& meanings, const Continue& rest);
+                     Meanings& meanings, const Continue& match_rest);
 
     Numbering& numbering_;
     ir::DimId along_;

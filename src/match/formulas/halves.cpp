@@ -58,7 +58,7 @@ class Joiner {
 
     bool same(ExprId a, ExprId b) { return numbering_.same(a, b); }
 
-    // Returned by value because building expressions reallocates the kernel's.
+    // Returned by value because building expressions reallocates those of the kernel.
     std::optional<ir::Binary> product(ExprId id) const {
         const auto* binary = std::get_if<ir::Binary>(&kernel_[id].node);
         return binary && binary->op == BinaryOp::mul ? std::optional(*binary) : std::nullopt;
@@ -77,8 +77,8 @@ class Joiner {
     }
 
     std::optional<ExprId> join_sums(ir::Binary x, ir::Binary y) {
-        const auto sums = [](BinaryOp op) { return op == BinaryOp::add || op == BinaryOp::sub; };
-        if (!sums(x.op) || !sums(y.op)) return std::nullopt;
+        const auto is_sum = [](BinaryOp op) { return op == BinaryOp::add || op == BinaryOp::sub; };
+        if (!is_sum(x.op) || !is_sum(y.op)) return std::nullopt;
         if (y.op == BinaryOp::add && !same(x.a, y.a)) std::swap(y.a, y.b);
         if (x.op == BinaryOp::add && !same(x.a, y.a)) std::swap(x.a, x.b);
         if (!same(x.a, y.a) || !same(x.b, y.b)) return std::nullopt;
@@ -125,10 +125,10 @@ ExprId join_halves(Kernel& kernel, ExprId first, ExprId second, ir::DimId dim) {
 }
 
 std::vector<std::string> rotary_factors(const Kernel& kernel) {
-    // A sum of something flipped and something else is the finished rotation: its factors are
-    // neither sine nor cosine.
-    enum class Is { plain, flipped, sum };
-    std::vector<Is> is(kernel.exprs.size(), Is::plain);
+    // How far an expression has been rotated. A sum of something flipped and something else is the
+    // finished rotation: its factors are neither sine nor cosine.
+    enum class State { plain, flipped, finished };
+    std::vector<State> state(kernel.exprs.size(), State::plain);
     // The parameter that an expression is, apart from views, casts and permutes.
     std::vector<std::optional<std::uint32_t>> param(kernel.exprs.size());
     std::vector<std::string> names(kernel.params.size());
@@ -140,19 +140,22 @@ std::vector<std::string> rotary_factors(const Kernel& kernel) {
                                  [&](ExprId x) { rotated[ir::index(x)] = true; });
     for (std::size_t i = 0; i < kernel.exprs.size(); ++i) {
         const ir::Node& node = kernel.exprs[i].node;
-        ir::for_each_operand(node, [&](ExprId x) { is[i] = std::max(is[i], is[ir::index(x)]); });
-        if (std::holds_alternative<ir::Flip>(node)) is[i] = Is::flipped;
+        ir::for_each_operand(node,
+                             [&](ExprId x) { state[i] = std::max(state[i], state[ir::index(x)]); });
+        if (std::holds_alternative<ir::Flip>(node)) state[i] = State::flipped;
         if (const auto* load = std::get_if<ir::Param>(&node)) param[i] = load->index;
         if (const auto* view = std::get_if<ir::View>(&node)) param[i] = param[ir::index(view->x)];
         if (const auto* cast = std::get_if<ir::Cast>(&node)) param[i] = param[ir::index(cast->x)];
         if (const auto* permute = std::get_if<ir::Permute>(&node))
             param[i] = param[ir::index(permute->x)];
         const auto* binary = std::get_if<ir::Binary>(&node);
-        if (binary && binary->op != BinaryOp::mul && is[i] == Is::flipped) is[i] = Is::sum;
+        if (binary && binary->op != BinaryOp::mul && state[i] == State::flipped)
+            state[i] = State::finished;
         if (!binary || binary->op != BinaryOp::mul || rotated[i]) continue;
         for (const auto& [x, other] : {std::pair(binary->a, binary->b), {binary->b, binary->a}})
-            if (const auto factor = param[ir::index(x)]; factor && is[ir::index(other)] != Is::sum)
-                names[*factor] = is[ir::index(other)] == Is::flipped ? "sine" : "cosine";
+            if (const auto factor = param[ir::index(x)];
+                factor && state[ir::index(other)] != State::finished)
+                names[*factor] = state[ir::index(other)] == State::flipped ? "sine" : "cosine";
     }
     return names;
 }

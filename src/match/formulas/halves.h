@@ -9,11 +9,12 @@
 namespace fact::match {
 
 // `first` at place 0 of `dim`, which has two places, and `second` at place 1. Common subexpressions
-// are used once, and those that differ only in sign are multiplied by the sign.
+// are used once; where the halves differ only in sign, one expression is multiplied by a sign that
+// depends on the place.
 ir::ExprId join_halves(ir::Kernel& kernel, ir::ExprId first, ir::ExprId second, ir::DimId dim);
 
-// Names for the parameters that are factors of a rotation: "sine" if it multiplies something
-// flipped, "cosine" if it multiplies something else; "" for all other parameters.
+// For each parameter, its name as a factor of a rotation: "sine" if it multiplies something
+// flipped, "cosine" if it multiplies something else; "" if it is no such factor.
 std::vector<std::string> rotary_factors(const ir::Kernel& kernel);
 
 // Replaces every use of an expression by the first equal one; nothing reads the others any more.

@@ -12,9 +12,9 @@ namespace {
 // The parts of a norm; r is a row, or a row minus its mean.
 struct NormFormulas {
     Formula r = any('r');
-    Formula square = either({mean(r * r) + number('e'), mean(r* r)});
-    Formula deviation = either({sqrt(square), reciprocal(rsqrt(square))});
-    Formula inverse = either({rsqrt(square), reciprocal(sqrt(square))});
+    Formula mean_square = either({mean(r * r) + number('e'), mean(r* r)});
+    Formula deviation = either({sqrt(mean_square), reciprocal(rsqrt(mean_square))});
+    Formula inverse = either({rsqrt(mean_square), reciprocal(sqrt(mean_square))});
     Formula centered = any('x') - mean(any('x'));
 };
 
@@ -34,7 +34,7 @@ class NormReader {
         }
     }
 
-    // row * scale * gains + shift, the factors in any order.
+    // Reads row * scale * gains + shift, with the factors in any order.
     std::optional<NormForm> read() {
         ExprId product = numbering_.representative(kernel_.outputs.front().value);
         if (const auto* sum = numbering_.as<ir::Binary>(product); sum && sum->op == BinaryOp::add) {
@@ -96,7 +96,7 @@ class NormReader {
         return found;
     }
 
-    // A parameter, or a parameter minus its mean.
+    // Whether the row is a parameter, or a parameter minus its mean; sets `x` and `centered`.
     bool read_row(ExprId row) {
         if (const auto centered = formulas_.read(row, norm_.centered)) {
             form_.centered = true;
@@ -107,7 +107,8 @@ class NormReader {
         return param != nullptr;
     }
 
-    // 1 / sqrt(mean(row * row) + eps), or its reciprocal if rows are divided by it.
+    // Whether `scale` is 1 / sqrt(mean(row * row) + eps) or, if the row is divided by `scale`, the
+    // reciprocal of that; sets `eps`.
     bool read_scale(ExprId scale, bool divides, ExprId row) {
         const auto read =
             formulas_.read(scale, divides ? norm_.deviation : norm_.inverse, {{{'r', row}}, {}});

@@ -23,7 +23,8 @@ bool Numbering::is_ignored(const ir::Node& node, ExprId& source) const {
     const auto* cast = std::get_if<ir::Cast>(&node);
     if (!cast || !floating(cast->x)) return false;
     source = cast->x;
-    return floating(static_cast<ExprId>(representatives_.size()));
+    const auto current = static_cast<ExprId>(representatives_.size());  // the one being added
+    return floating(current);
 }
 
 void Numbering::add_next() {

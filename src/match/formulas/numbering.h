@@ -24,7 +24,8 @@ class Numbering {
     // The first expression that computes the same value.
     ir::ExprId representative(ir::ExprId id);
     bool same(ir::ExprId a, ir::ExprId b) { return representative(a) == representative(b); }
-    // The representative's node, whose operands are representatives too.
+    // The representative's node, whose operands are representatives too; nullptr if it is of
+    // another kind.
     template <class Node>
     const Node* as(ir::ExprId id) {
         return std::get_if<Node>(&nodes_[ir::index(representative(id))]);
@@ -37,9 +38,10 @@ class Numbering {
 
     const ir::Kernel& kernel_;
     Ignored ignored_;
-    std::vector<std::uint32_t> representatives_;
-    std::vector<ir::Node> nodes_;
-    std::map<ir::NodeShape, std::vector<std::uint32_t>> distinct_;  // candidates for equality
+    std::vector<std::uint32_t> representatives_;  // by expression
+    std::vector<ir::Node> nodes_;                 // by expression, with representatives as operands
+    // By shape: expressions that differ from all before them.
+    std::map<ir::NodeShape, std::vector<std::uint32_t>> distinct_;
 };
 
 }  // namespace fact::match

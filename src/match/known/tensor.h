@@ -10,7 +10,7 @@
 
 namespace fact::match {
 
-// The most elements of a tensor that are computed, those of a mask of 4096 x 4096.
+// Tensors with more elements than this are not computed; a mask of 4096 x 4096 has as many.
 inline constexpr std::int64_t kMaxKnown = std::int64_t{1} << 24;
 
 // A tensor that repeats one number.

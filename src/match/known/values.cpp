@@ -128,10 +128,10 @@ KnownValues::KnownValues(const Graph& graph, std::span<const graph::Weight> weig
     for (const auto& input : graph.inputs) {
         if (input.kind != graph::InputKind::buffer && input.kind != graph::InputKind::constant)
             continue;
-        const bool written = std::ranges::any_of(
+        const bool is_mutated = std::ranges::any_of(
             graph.outputs, [&](const auto& output) { return output.mutates == input.fqn; });
         const auto weight = std::ranges::find(weights, input.fqn, &graph::Weight::fqn);
-        if (!written && weight != weights.end()) weights_[input.value] = &*weight;
+        if (!is_mutated && weight != weights.end()) weights_[input.value] = &*weight;
     }
 }
 
@@ -139,8 +139,8 @@ std::optional<KnownTensor> KnownValues::of(ValueId value) {
     return find(value, true);
 }
 
-// Large intermediate values are cached only if they are read more than once: those of one mask
-// would together be several times its size.
+// Large intermediate values are cached only if they are read more than once: the intermediate
+// values of one mask together are several times as large as the mask.
 std::optional<KnownTensor> KnownValues::find(ValueId value, bool keep) {
     if (const auto found = known_.find(value); found != known_.end()) return found->second;
     if (depth_ == kMaxChain) return std::nullopt;

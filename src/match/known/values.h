@@ -22,7 +22,8 @@ struct KnownTensor {
     std::shared_ptr<const std::vector<double>> elements;
 
     double at(std::span<const std::int64_t> where) const;
-    // The only element, or the only different one; nullopt if there are several.
+    // The number that all elements share through strides of zero; nullopt if several elements are
+    // stored, or none.
     std::optional<double> number() const;
 };
 

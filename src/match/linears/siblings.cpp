@@ -22,7 +22,7 @@ using graph::ValueId;
 
 namespace {
 
-bool is_matrix(const graph::TensorType& type) {
+bool is_dense_matrix(const graph::TensorType& type) {
     return type.sizes.size() == 2 && type.strides[1] == 1 && type.strides[0] == type.sizes[1];
 }
 
@@ -49,12 +49,14 @@ bool readers_follow_strides(const Graph& graph, const Facts& facts, ValueId valu
     return true;
 }
 
+// Whether the linear may be joined with others. Multiples of 8 columns keep every linear's part of
+// the joined 16-bit result aligned to 16 bytes.
 bool may_join(const Graph& graph, const Facts& facts, const Region& region) {
     const Anchor& anchor = region.anchor;
     const auto constant = [&](ValueId value) { return bool{facts.constant[graph::index(value)]}; };
     return anchor.form == graph::ProductForm::linear && !anchor.cut && !region.second &&
            region.outputs.size() == 1 && info(graph[anchor.b].type->dtype).bytes == 2 &&
-           is_matrix(*graph[anchor.b].type) && region.b.value == anchor.b &&
+           is_dense_matrix(*graph[anchor.b].type) && region.b.value == anchor.b &&
            columns_of(graph, region) > 0 && columns_of(graph, region) % 8 == 0 &&
            constant(anchor.b) && (!anchor.addend || constant(*anchor.addend)) &&
            readers_follow_strides(graph, facts, region.outputs.front()) &&
@@ -139,7 +141,7 @@ bool is_bare_linear(const Region& region) {
 
 std::vector<std::vector<Region>> siblings(const Graph& graph, const Facts& facts,
                                           const std::vector<Region>& linears) {
-    constexpr std::size_t kMost = 8;  // more linears of one input are usually unrelated modules
+    constexpr std::size_t kMaxGroup = 8;  // more linears of one input are usually unrelated modules
     using Key = std::tuple<ValueId, bool, DType>;  // the input, whether with a bias, result type
     std::map<Key, std::map<std::string, std::vector<Region>>> found;
     for (const Region& region : linears)
@@ -151,16 +153,17 @@ std::vector<std::vector<Region>> siblings(const Graph& graph, const Facts& facts
         }
     std::vector<std::vector<Region>> groups;
     for (auto& [key, by_epilogue] : found) {
-        const auto columns = [&](const auto& entry) {
+        // Linears followed by operators come before bare ones, then those with more columns.
+        const auto preference = [&](const auto& entry) {
             std::int64_t total = 0;
             for (const Region& region : entry.second) total += columns_of(graph, region);
             return std::pair(!entry.first.empty(), total);
         };
-        auto group = std::ranges::max_element(by_epilogue, {}, columns)->second;
+        auto group = std::ranges::max_element(by_epilogue, {}, preference)->second;
         if (!is_bare_linear(group.front()))
             if (const auto bare = by_epilogue.find(""); bare != by_epilogue.end())
                 group.insert(group.end(), bare->second.begin(), bare->second.end());
-        if (group.size() > 1 && group.size() <= kMost) groups.push_back(std::move(group));
+        if (group.size() > 1 && group.size() <= kMaxGroup) groups.push_back(std::move(group));
     }
     return groups;
 }

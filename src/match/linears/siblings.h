@@ -16,8 +16,8 @@ bool is_bare_linear(const Region& region);
 
 // Groups of at least two among regions of linears. All linears of a group read the same value, all
 // or none have a bias, and their results have one type. Those that are followed by operators come
-// first, and these operators are the same for all. Only 16-bit linears whose weights are constants
-// and whose results are not results of the module.
+// first, and these operators are the same for all. Only 16-bit linears with constant weights are
+// grouped, and none whose result is a result of the module.
 std::vector<std::vector<Region>> siblings(const graph::Graph& graph, const Facts& facts,
                                           const std::vector<Region>& linears);
 

@@ -32,7 +32,7 @@ std::vector<NodeId> norms_before(const Graph& graph, ValueId value) {
         const auto producer = graph[open.front()].producer;
         open.pop_front();
         if (!producer || is_anchor(graph[*producer]) || !visited.insert(*producer).second) continue;
-        if (is_norm(graph, graph[*producer])) norms.push_back(*producer);
+        if (is_norm_or_mean(graph, graph[*producer])) norms.push_back(*producer);
         for (const ValueId read : graph::tensor_inputs(graph[*producer])) open.push_back(read);
     }
     return norms;
@@ -126,7 +126,7 @@ bool fold_into(const Graph& graph, const Facts& facts, const Fold& fold, Region&
     for (const SideUse& side : region.sides) {
         if (region.second == side.node && side.argument == "weight" && !constant(side.value))
             return false;
-        // The side operand is a value of the norm, which would no longer be computed.
+        // A side operand that the norm computes would no longer exist.
         const auto producer = graph[side.value].producer;
         if (producer && std::ranges::find(fold.nodes, *producer) != fold.nodes.end()) return false;
     }

@@ -21,30 +21,30 @@ class Grower {
   public:
     Grower(const Graph& graph, const Facts& facts, const NodeSet& taken, NodeId node)
         : graph_(graph), facts_(facts), taken_(taken), norm_(node) {
-        rows_ = graph[std::get<ValueId>(graph[node].inputs.front().value)].type->sizes;
+        sizes_ = graph[std::get<ValueId>(graph[node].inputs.front().value)].type->sizes;
     }
 
     NormRegion run(bool residual) {
         find_after();
         NodeSet best;
         for (const NodeId last : after_) {
-            if (result_sizes(last) != rows_) continue;
+            if (result_sizes(last) != sizes_) continue;
             NodeSet nodes = up_to(last);
             if (nodes.size() > best.size() && outputs(nodes).size() == 1 && !makes_cycle(nodes))
                 best = std::move(nodes);
         }
         if (best.empty()) return {};
         if (residual) take_residual(best);
-        return {{best.begin(), best.end()}, outputs(best), rows_};
+        return {{best.begin(), best.end()}, outputs(best), sizes_};
     }
 
   private:
     // Whether the value has whole rows, or one element per row.
     bool has_rows(ValueId value) const {
         const auto& type = graph_[value].type;
-        if (!type || type->dynamic || type->sizes.size() != rows_.size()) return false;
-        return std::equal(rows_.begin(), rows_.end() - 1, type->sizes.begin()) &&
-               (type->sizes.back() == rows_.back() || type->sizes.back() == 1);
+        if (!type || type->dynamic || type->sizes.size() != sizes_.size()) return false;
+        return std::equal(sizes_.begin(), sizes_.end() - 1, type->sizes.begin()) &&
+               (type->sizes.back() == sizes_.back() || type->sizes.back() == 1);
     }
 
     // Whether the kernel can compute the node, one row at a time.
@@ -62,7 +62,7 @@ class Grower {
         const Node& node = graph_[id];
         if (taken_.contains(id) || node.outputs.size() != 1) return false;
         const auto& type = graph_[node.outputs.front()].type;
-        return type && !type->dynamic && type->sizes == std::vector{rows_.back()} &&
+        return type && !type->dynamic && type->sizes == std::vector{sizes_.back()} &&
                unsupported_pointwise(graph_, node).empty();
     }
 
@@ -75,7 +75,7 @@ class Grower {
         return read;
     }
 
-    // Whether these nodes read a value that other nodes compute from their results.
+    // Whether these nodes read a value that other nodes compute from results of these nodes.
     bool makes_cycle(const NodeSet& nodes) const {
         std::vector<NodeId> outside;
         for (const NodeId id : nodes)
@@ -127,7 +127,7 @@ class Grower {
         const auto reads = graph::tensor_inputs(node);
         return node.target == "aten.add.Tensor" && reads.size() == 2 &&
                std::ranges::all_of(
-                   reads, [&](ValueId value) { return graph_[value].type->sizes == rows_; });
+                   reads, [&](ValueId value) { return graph_[value].type->sizes == sizes_; });
     }
 
     // Adds the residual sum that is normalised; others may read it too.
@@ -150,8 +150,8 @@ class Grower {
     const Facts& facts_;
     const NodeSet& taken_;
     NodeId norm_;
-    NodeSet after_;                   // see find_after()
-    std::vector<std::int64_t> rows_;  // the sizes of the tensor that is normalised
+    NodeSet after_;                    // see find_after()
+    std::vector<std::int64_t> sizes_;  // of the tensor that is normalised
 };
 
 }  // namespace
@@ -166,7 +166,7 @@ bool is_over_rows(const Graph& graph, const Node& node) {
            graph[node.outputs.front()].type->sizes.size() == sizes.size();
 }
 
-bool is_norm(const Graph& graph, const Node& node) {
+bool is_norm_or_mean(const Graph& graph, const Node& node) {
     const RowwiseOp* op = find_rowwise(node);
     return op && (op->kind == RowwiseKind::norm || op->kind == RowwiseKind::mean) &&
            is_over_rows(graph, node);

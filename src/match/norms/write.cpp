@@ -30,12 +30,12 @@ class NormWriter {
         : graph_(graph), facts_(facts), region_(region), norm_(norm), build_(kernel_) {}
 
     Result<WrittenKernel> write() {
-        if (std::string reason = find_tensors(); !reason.empty()) return Error{reason, ""};
+        if (std::string reason = find_inputs(); !reason.empty()) return Error{reason, ""};
         merge_rows();
         if (layout_.atoms.empty()) return Error{"it is a single row", ""};
         layout_.m = {static_cast<int>(layout_.atoms.size()) - 1};
         layout_.n = {static_cast<int>(layout_.atoms.size())};
-        layout_.atoms.push_back({"N", {last()}, region_.rows.back()});
+        layout_.atoms.push_back({"N", {last_axis()}, region_.sizes.back()});
         forms_.emplace(kernel_, layout_);
         for (const Atom& atom : layout_.atoms) extents_[atom.name] = atom.extent;
 
@@ -61,12 +61,13 @@ class NormWriter {
 
   private:
     const TensorType& type(ValueId value) const { return *graph_[value].type; }
-    int last() const { return static_cast<int>(region_.rows.size()) - 1; }
+    int last_axis() const { return static_cast<int>(region_.sizes.size()) - 1; }
 
     // The axis, a dimension of the normalised tensor, that a tensor's dimension runs over.
     int axis(ValueId value, std::size_t dim) const {
-        return static_cast<int>(region_.rows.size() + dim - type(value).sizes.size());
+        return static_cast<int>(region_.sizes.size() + dim - type(value).sizes.size());
     }
+    // Whether the tensor has one element along the dimension, or repeats one.
     bool repeats(ValueId value, std::size_t dim) const {
         return type(value).sizes[dim] == 1 || type(value).strides[dim] == 0;
     }
@@ -77,7 +78,8 @@ class NormWriter {
         return source && !repeats(*source, type(*source).sizes.size() - 1);
     }
 
-    std::string find_tensors() {
+    // Lists the inputs. Returns why a kernel cannot read them or write the outputs, or "".
+    std::string find_inputs() {
         for (const NodeId id : region_.nodes)
             for (const ValueId value : graph::tensor_inputs(graph_[id])) {
                 const auto producer = graph_[value].producer;
@@ -88,12 +90,12 @@ class NormWriter {
             if (std::string reason = unsupported_type(graph_, value, false); !reason.empty())
                 return reason;
             const auto& sizes = type(value).sizes;
-            if (sizes.size() > region_.rows.size())
+            if (sizes.size() > region_.sizes.size())
                 return fmt::format("{} has more dimensions than the normalised tensor",
                                    graph_[value].name);
             for (std::size_t i = 0; i < sizes.size(); ++i)
                 if (sizes[i] != 1 &&
-                    sizes[i] != region_.rows[static_cast<std::size_t>(axis(value, i))])
+                    sizes[i] != region_.sizes[static_cast<std::size_t>(axis(value, i))])
                     return fmt::format("{} is larger than the normalised tensor",
                                        graph_[value].name);
         }
@@ -126,8 +128,8 @@ class NormWriter {
     // Makes one atom of neighbouring dimensions before the last one, as far as they can be merged.
     void merge_rows() {
         std::vector<std::vector<int>> groups;
-        for (int i = 0; i < last(); ++i) {
-            if (region_.rows[static_cast<std::size_t>(i)] == 1) continue;
+        for (int i = 0; i < last_axis(); ++i) {
+            if (region_.sizes[static_cast<std::size_t>(i)] == 1) continue;
             if (!groups.empty() && merges(groups.back().back(), i))
                 groups.back().push_back(i);
             else
@@ -136,7 +138,7 @@ class NormWriter {
         for (std::size_t g = 0; g < groups.size(); ++g) {
             const std::size_t from_last = groups.size() - 1 - g;
             Atom atom{from_last == 0 ? "M" : fmt::format("B{}", from_last), groups[g], 1};
-            for (const int i : groups[g]) atom.extent *= region_.rows[static_cast<std::size_t>(i)];
+            for (const int i : groups[g]) atom.extent *= region_.sizes[static_cast<std::size_t>(i)];
             layout_.atoms.push_back(std::move(atom));
         }
     }
@@ -160,7 +162,7 @@ class NormWriter {
         std::ranges::stable_sort(atoms, std::ranges::greater(), stride);
         if (!atoms.empty() && stride(atoms.back()) != 1)
             return Error{fmt::format("{} has no contiguous dimension", graph_[value].name), ""};
-        if (dim_of(value, last()) && atoms.back() != layout_.n.front())
+        if (dim_of(value, last_axis()) && atoms.back() != layout_.n.front())
             return Error{fmt::format("the rows of {} are not contiguous", graph_[value].name), ""};
         std::int64_t common_divisor = own.offset;  // of its start and all strides, in elements
         for (const int atom : atoms) {
@@ -218,10 +220,10 @@ class NormWriter {
     ExprId round_as_torch(ValueId value) {
         const DType dtype = type(value).dtype;
         ExprId& x = values_.at(value);
-        const bool read = std::ranges::find(inputs_, value) != inputs_.end();
+        const bool is_input = std::ranges::find(inputs_, value) != inputs_.end();
         const bool is_rounded =
             std::holds_alternative<ir::Cast>(kernel_[x].node) && kernel_[x].type.dtype == dtype;
-        if (!read && !is_rounded && dtype != DType::f32 && info(dtype).floating)
+        if (!is_input && !is_rounded && dtype != DType::f32 && info(dtype).floating)
             x = build_.cast(dtype, x);
         return x;
     }
@@ -230,7 +232,7 @@ class NormWriter {
         const auto tensor = kernel_tensor(value);
         if (!tensor) return tensor.error().message;
         const bool is_last = value == region_.outputs.back();
-        const std::string name = is_last ? "y" : "s";
+        const std::string name = is_last ? "y" : "s";  // s: the residual sum
         ExprId result = values_.at(value);
         if (const auto* cast = std::get_if<ir::Cast>(&kernel_[result].node);
             cast && is_last && kernel_[result].type.dtype == type(value).dtype &&

@@ -9,11 +9,12 @@ namespace fact::match {
 
 namespace {
 
-// None, or the default of torch's `alpha`.
+// Whether an argument after the named ones may be ignored. The operators in formulas have no others
+// there than `alpha`, which is 1 by default, and options that are None by default.
 bool has_no_effect(const graph::Argument& argument) {
-    const auto* number = std::get_if<std::int64_t>(&argument);
+    const auto* integer = std::get_if<std::int64_t>(&argument);
     const auto* real = std::get_if<double>(&argument);
-    return std::holds_alternative<graph::None>(argument) || (number && *number == 1) ||
+    return std::holds_alternative<graph::None>(argument) || (integer && *integer == 1) ||
            (real && *real == 1);
 }
 

@@ -191,6 +191,7 @@ ExprId constant(T& t) {
     return t.build.literal(t.number(name, 0), dtype);
 }
 
+// Arguments that may be tensors: PointwiseOp::tensors.
 const std::vector<std::string_view> kSelf{"self"}, kPair{"self", "other"};
 const std::vector<std::string_view> kWhere{"condition", "self", "other"};
 const std::vector<std::string_view> kMasked{"self", "mask", "value"}, kNone{};

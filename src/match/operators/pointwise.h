@@ -14,7 +14,8 @@ namespace fact::match {
 struct PointwiseOp {
     std::string_view target;  // "aten.add.Tensor"
     // Its part in a kernel's name; "" for comparisons, logic, copies and constants. Only operators
-    // with the tag "" or "mask" may have a bool result, and naming.cpp calls operands of "" masks.
+    // with the tag "" or "mask" may have a bool result. naming.cpp calls the side operands of
+    // operators without a tag masks.
     std::string_view tag;
     std::vector<std::string_view> tensors;  // arguments that may be tensors
     ir::ExprId (*build)(Translation&);

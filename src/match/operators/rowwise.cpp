@@ -92,7 +92,7 @@ Groups along_window(const Graph& graph, const Node& node) {
                gap = graph::ints_argument(node, "dilation");
     const bool plain = size.size() == 1 && (step.empty() || step == size) &&
                        (padding.empty() || padding == Ints{0}) && (gap.empty() || gap == Ints{1});
-    if (!plain) return Error{"its windows overlap or leave gaps", ""};
+    if (!plain) return Error{"its windows overlap, leave gaps or are padded", ""};
     if (sizes.back() % size[0] != 0)
         return Error{"the length of its rows is not a multiple of its window", ""};
     return std::vector<DimGroup>{{{}, DimGroup::Part{sizes.size() - 1, size[0]}}};
@@ -111,9 +111,9 @@ std::vector<ExprId> reduce(T& t, ExprId x, const Dims& dims) {
 }
 
 ExprId composite(T& t, std::string_view name, ExprId x, const std::vector<ir::DimId>& over,
-                 std::map<std::string_view, ExprId> more = {}) {
-    more["x"] = x;
-    return dsl::call_composite(t.kernel, name, more, over);
+                 std::map<std::string_view, ExprId> arguments = {}) {
+    arguments["x"] = x;
+    return dsl::call_composite(t.kernel, name, arguments, over);
 }
 
 std::vector<ExprId> mean(T& t, ExprId x, const Dims& dims) {
@@ -267,7 +267,8 @@ std::string unsupported_rowwise(const Graph& graph, const Node& node) {
                 return reason;
     if (std::string reason = unsupported_type(graph, node.outputs.front(), true); !reason.empty())
         return reason;
-    if (graph[node.outputs.front()].type->dtype == DType::boolean) return "its result is bool";
+    if (graph[node.outputs.front()].type->dtype == DType::boolean)
+        return "row-wise operators with a bool result are left to torch";
     const DType input = graph[std::get<ValueId>(node.inputs.front().value)].type->dtype;
     if (!info(input).floating)
         return fmt::format("its input is {}, not a floating type", info(input).name);

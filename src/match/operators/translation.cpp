@@ -12,7 +12,7 @@ using ir::ExprId;
 ExprId Translation::operand(const std::string& name) {
     const auto* argument = graph::find_argument(node_, name);
     if (!argument) throw InternalError(fmt::format("{} has no argument {}", node_.target, name));
-    if (const auto* value = std::get_if<ValueId>(argument)) return tensor_(name, *value);
+    if (const auto* value = std::get_if<ValueId>(argument)) return load_(name, *value);
     return build.literal(number(name, 0));
 }
 

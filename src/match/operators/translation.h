@@ -20,13 +20,13 @@ class Translation {
     using Align = std::function<void(std::vector<ir::ExprId>&)>;
 
     Translation(const graph::Graph& graph, const graph::Node& node, ir::Kernel& into, Align align,
-                Load tensor)
+                Load load)
         : kernel(into),
           build(into),
           graph_(graph),
           node_(node),
           align_(std::move(align)),
-          tensor_(std::move(tensor)) {}
+          load_(std::move(load)) {}
 
     ir::Kernel& kernel;
     ir::Builder build;
@@ -35,8 +35,9 @@ class Translation {
     ir::ExprId operand(const std::string& name);
     // A binary operator on values whose dimensions may have different forms.
     ir::ExprId combine(ir::BinaryOp op, ir::ExprId a, ir::ExprId b);
-    bool has(std::string_view name) const;  // neither absent nor None
-    bool is_number(std::string_view name) const;
+    bool has(std::string_view name) const;        // neither absent nor None
+    bool is_number(std::string_view name) const;  // given, and not as a tensor
+    // `fallback` if the argument is absent or of another kind.
     double number(std::string_view name, double fallback) const;
     std::string text(std::string_view name, std::string_view fallback) const;
     DType result_type() const;
@@ -47,7 +48,7 @@ class Translation {
     const graph::Graph& graph_;
     const graph::Node& node_;
     Align align_;
-    Load tensor_;
+    Load load_;
 };
 
 }  // namespace fact::match

@@ -1,4 +1,4 @@
-// Why a kernel cannot read a value or compute a pointwise operator.
+// Why a kernel cannot read a value or compute a pointwise operator; declared in pointwise.h.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -45,7 +45,7 @@ std::string unsupported_pointwise(const Graph& graph, const Node& node) {
             return fmt::format("its argument {} is NaN", argument.name);
         if (const auto* value = std::get_if<ValueId>(&argument.value)) {
             if (std::ranges::find(op->tensors, argument.name) == op->tensors.end())
-                return fmt::format("its argument {} is a tensor", argument.name);
+                return fmt::format("its argument {} is a tensor, not a number", argument.name);
             if (std::string reason = unsupported_type(graph, *value, false); !reason.empty())
                 return reason;
             if (graph[*value].type->device != graph[node.outputs.front()].type->device)

@@ -21,7 +21,7 @@ namespace fact::match {
 struct Cost {
     double flops = 0, bytes = 0;       // least bytes: each input once, each output once
     double unfused_bytes = 0;          // what the separate operators move
-    double hard_us = 0, bound_us = 0;  // datasheet, calibrated
+    double hard_us = 0, bound_us = 0;  // hard and calibrated bound of one fused kernel
     double unfused_us = 0;             // calibrated bound of the operators one by one
     double expected_us = 0;            // sum of the bounds of the kernels the text is cut into
     // Flops of its products, if fewer than those of the operators: scores that a causal mask hides

@@ -1,3 +1,4 @@
+// The JSON form of a discovery, and the names of authors; declared in pattern.h.
 #include <nlohmann/json.hpp>
 
 #include "graph/graph_json_parts.h"
@@ -119,10 +120,10 @@ Cost read_cost(const json& parts) {
 }
 
 Author read_author(const json& object, const char* key) {
-    const std::string written = get_text(object, key);
+    const std::string author_name = get_text(object, key);
     for (const Author author : {Author::rules, Author::agent, Author::learned})
-        if (name(author) == written) return author;
-    throw SchemaError(std::string(key) + ": no author is called " + written);
+        if (name(author) == author_name) return author;
+    throw SchemaError(std::string(key) + ": no author is called " + author_name);
 }
 
 Pattern read_pattern(const json& parts) {
@@ -205,9 +206,9 @@ std::string to_json(const Discovery& discovery) {
                       {"idle", to_parts(discovery.idle)}});
 }
 
-Result<Discovery> discovery_from_json(std::string_view written) {
+Result<Discovery> discovery_from_json(std::string_view text) {
     return decoding<Discovery>("cannot read the discovery", "Run `fact discover` again.", [&] {
-        const json parts = parse_json(written);
+        const json parts = parse_json(text);
         Discovery discovery;
         for (const auto& item : to_array(field(parts, "patterns")))
             discovery.patterns.push_back(at("patterns", [&] { return read_pattern(item); }));

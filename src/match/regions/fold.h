@@ -1,6 +1,6 @@
-// A norm folded into the product that reads it, so that the product reads the rows that were not
-// normalised. The gain is multiplied into the weight, the factor of each row is applied to the
-// sums, and the mean and the shift become terms added to them.
+// A norm folded into the product that reads it, so that the product reads the rows as they are
+// before the norm. The gain is multiplied into the weight, the sums of the product are divided by
+// the deviation of their row, and the mean and the shift become terms added to the sums.
 //
 // (layer_norm(x) * g + b) @ w.T = (x @ (w * g).T - mean(x) * sum(w * g)) / deviation + sum(w * b)
 #pragma once

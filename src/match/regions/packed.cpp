@@ -16,11 +16,11 @@ bool is_last(std::int64_t dim, std::size_t rank) {
     return dim == -1 || dim == static_cast<std::int64_t>(rank) - 1;
 }
 
-// The nodes that take the two halves of the value; nullopt if any node reads it in another way.
-std::optional<Anchor::Cut> read_cut(const Graph& graph, const Facts& facts, ValueId whole) {
-    const auto& users = facts.users[graph::index(whole)];
-    const std::size_t rank = graph[whole].type->sizes.size();
-    if (facts.escapes[graph::index(whole)] || users.empty()) return std::nullopt;
+// The nodes that take the two halves of `result`; nullopt if any node reads it in another way.
+std::optional<Anchor::Cut> read_cut(const Graph& graph, const Facts& facts, ValueId result) {
+    const auto& users = facts.users[graph::index(result)];
+    const std::size_t rank = graph[result].type->sizes.size();
+    if (facts.escapes[graph::index(result)] || users.empty()) return std::nullopt;
     const Node& user = graph[users.front()];
     if (users.size() == 1 && user.target == "aten.glu.default") {
         if (!is_last(graph::int_argument(user, "dim").value_or(-1), rank)) return std::nullopt;
@@ -66,6 +66,7 @@ std::optional<Anchor> read_packed(const Graph& graph, const Facts& facts, const 
     anchor.space.b = linear.space.b;
     anchor.space.place(cut->first, shape);
     if (cut->second) anchor.space.place(*cut->second, shape);
+    // Halves of the weight and of the bias, whose dimension 0 runs over the columns.
     const graph::Half first{0, 0, cut->stepped}, second{0, 1, cut->stepped};
     anchor.half = first;
     if (linear.addend)

@@ -9,10 +9,10 @@
 
 namespace fact::match {
 
-// The linear as two products. Its result is that of the first half; the weight of the second half
-// and the halves of a bias are side operands. If aten.glu, which cuts and gates at once, follows,
-// the result is the gated one. nullopt if a node reads the whole result or a part that is not half
-// of its columns, or if only one half is used.
+// The linear as two products. Anchor::result is that of the first half; the weight of the second
+// half and the halves of a bias are side operands. If aten.glu, which cuts and gates at once,
+// follows, the result is the gated one. nullopt if a node reads the whole result or a part that is
+// not half of its columns, if only one half is used, or if the elements are f32.
 std::optional<Anchor> read_packed(const graph::Graph& graph, const Facts& facts,
                                   const Anchor& linear);
 

@@ -24,7 +24,7 @@ std::int64_t count(const graph::TensorType& type) {
     return product;
 }
 
-// The nodes of `reach` that `last` needs, and the anchor.
+// The nodes of growth.reach that `last` needs, and the anchor with the nodes that cut it.
 NodeSet needed(const Graph& graph, const Growth& growth, NodeId last) {
     NodeSet within(growth.reach.begin(), growth.reach.end()), found;
     if (growth.anchor.node != kNoProduct) found.insert(growth.anchor.node);
@@ -72,6 +72,7 @@ bool take_second_linear(const Graph& graph, Region& region, NodeId producer) {
 void take_producers(const Graph& graph, const Facts& facts, Region& region, NodeSet& nodes) {
     Space& space = region.anchor.space;
     const std::int64_t limit = count(*graph[region.outputs.front()].type);
+    // As many producers again as operators after the product, which limits the time.
     for (bool changed = true; changed && nodes.size() < 2 * kMaxTaken;) {
         changed = false;
         for (const auto& side : space.sides()) {
@@ -120,10 +121,10 @@ std::string find_outputs(const Graph& graph, const Facts& facts, const NodeSet& 
     return "";
 }
 
-// Why no region with this node is convex: one of its operands is computed outside from a result of
-// the product or of a node of `inside`. "" if that is not so. In a deep network every later
-// residual is such a node, and growing through them all would take time quadratic in the network's
-// depth.
+// Why no region with the node `id` is convex, or "": one of the node's operands is computed outside
+// the region from a result of a node of `inside`. Nodes before `first`, the product, cannot depend
+// on the region. In a deep network every later residual is such a node, and growing through them
+// all would take time quadratic in the network's depth.
 std::string cycle_reason(const Graph& graph, const NodeSet& inside, NodeId first, NodeId id) {
     NodeSet visited;
     std::vector<NodeId> open{id};
@@ -184,8 +185,8 @@ Growth grow(const Graph& graph, Facts& facts, Anchor anchor, const NodeSet& take
             graph::facts_of(graph[id]).kind == graph::OperatorKind::attention || taken.contains(id))
             continue;
         if (growth.reach.size() == kMaxTaken) {
-            growth.stops[id] =
-                fmt::format("the product has already absorbed {} operators", kMaxTaken);
+            growth.stops[id] = fmt::format(
+                "the product has already absorbed {} operators, the most it may", kMaxTaken);
             continue;
         }
         if (std::string reason = cycle_reason(graph, inside, growth.anchor.node, id);
@@ -212,10 +213,10 @@ Growth grow(const Graph& graph, Facts& facts, Anchor anchor, const NodeSet& take
 std::vector<Region> regions(const Graph& graph, const Facts& facts, Growth& growth,
                             bool producers) {
     std::vector<NodeId> ends = growth.reach;
-    const bool product = growth.anchor.node != kNoProduct;
+    const bool has_product = growth.anchor.node != kNoProduct;
     // The whole result of a linear cut in two does not exist, except after aten.glu.
     const auto& cut = growth.anchor.cut;
-    if (product && !cut) ends.insert(ends.begin(), growth.anchor.node);
+    if (has_product && !cut) ends.insert(ends.begin(), growth.anchor.node);
     if (cut && !cut->second) ends.insert(ends.begin(), cut->nodes.front());
     std::vector<Region> found;
     for (const NodeId last : ends) {
@@ -248,7 +249,7 @@ std::vector<Region> regions(const Graph& graph, const Facts& facts, Growth& grow
             continue;
         }
         if (producers) take_producers(graph, facts, region, nodes);
-        if (product) {
+        if (has_product) {
             region.a = before_permutes(graph, facts, nodes, {region.anchor.a, space.a});
             region.b = before_permutes(graph, facts, nodes,
                                        {region.anchor.b, space.b, region.anchor.half});

@@ -31,7 +31,7 @@ double add_operators(const Graph& graph, const std::vector<NodeId>& nodes, const
 Cost cost_of(const Graph& graph, const Region& region, const Layout& layout, const Options& options,
              const GpuSpec& gpu) {
     Cost cost;
-    cost.flops = 2;
+    cost.flops = 2;  // a multiplication and an addition for each term
     for (const Atoms& dim : {layout.m, layout.n, layout.k})
         cost.flops *= static_cast<double>(layout.extent(dim));
     for (const Atoms& dim : layout.batches) cost.flops *= static_cast<double>(layout.extent(dim));
@@ -103,7 +103,7 @@ Result<std::vector<StageCost>> stage_costs(const WrittenKernel& written, const O
         });
     };
     const auto runs_once = [&](const lower::Stage& stage) {
-        return lower::writes_intermediates(*pipeline, stage) &&
+        return lower::writes_only_intermediates(*pipeline, stage) &&
                std::ranges::all_of(stage.outputs, [&](int output) {
                    return std::ranges::all_of(origins[static_cast<std::size_t>(output)], constant);
                });

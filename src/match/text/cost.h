@@ -37,7 +37,7 @@ struct StageCost {
     std::string outputs;  // names of the tensors it writes
     lower::StageKind kind{};
     sol::Work work;
-    double hard_us = 0, bound_us = 0;         // datasheet, calibrated
+    double hard_us = 0, bound_us = 0;         // hard and calibrated bound
     double arithmetic_us = 0, memory_us = 0;  // calibrated, each without the other
     std::string kernel;                       // the common prefix of its launches' entry names
 };

@@ -13,8 +13,8 @@ namespace fact::match {
 
 class FoldWriter {
   public:
-    // `x` are the rows in the kernel and `k` is their dimension; `vectors` are the expressions in
-    // the kernel of Fold::vectors, by the same numbers.
+    // `x` are the rows before the norm, as an expression of `kernel`, and `k` is the dimension
+    // along a row; `vectors` are the expressions of Fold::vectors, with the same keys.
     FoldWriter(ir::Kernel& kernel, const Fold& fold, ir::ExprId x, ir::DimId k,
                std::map<std::uint32_t, ir::ExprId> vectors);
 

@@ -20,8 +20,8 @@ namespace fact::match {
 
 using Use = std::pair<graph::NodeId, std::string>;  // an argument of a node
 
-// The distinct side operands: uses of the same tensor in the same shape share one parameter, whose
-// number goes to `number`.
+// The distinct side operands: uses of the same tensor in the same shape share one parameter. Sets
+// `number` to the place of each use's operand in the returned list.
 std::vector<PlacedTensor> number_sides(const Region& region, std::map<Use, std::size_t>& number);
 
 class KernelWriter {
@@ -85,10 +85,10 @@ class KernelWriter {
     std::optional<Forms> forms_;
     std::optional<FoldWriter> fold_;
     MatrixDims matrix_;
-    std::map<Use, std::size_t> side_of_;
-    std::size_t num_operands_ = 2;  // parameters before the side operands
-    std::map<std::uint32_t, ir::ExprId> loaded_;
-    using Halves = std::array<ir::ExprId, 2>;  // at each of the two places
+    std::map<Use, std::size_t> side_of_;          // from number_sides()
+    std::size_t num_operands_ = 2;                // parameters before the side operands
+    std::map<std::uint32_t, ir::ExprId> loaded_;  // by parameter
+    using Halves = std::array<ir::ExprId, 2>;     // at each of the two places
     std::map<graph::ValueId, ir::ExprId> values_;
     std::map<graph::ValueId, Halves> halves_;
     bool joins_ = false;                // whether a node joins halves

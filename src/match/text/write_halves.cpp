@@ -1,4 +1,5 @@
-// Writes operators that take halves of a value, compute with them and join them.
+// Writes operators that take halves of a value, compute with them and join them. Functions of
+// KernelWriter (kernel_writer.h).
 #include <algorithm>
 
 #include "match/formulas/halves.h"
@@ -10,7 +11,8 @@ using graph::NodeId;
 using graph::ValueId;
 using ir::ExprId;
 
-// The dimension of two elements along which values are halved; gives `x` the form that has it.
+// The dimension of two elements along which the node takes or joins halves. Brings `x` into a form
+// that has this dimension.
 ir::DimId KernelWriter::halved_dim(NodeId id, ExprId& x) {
     const auto dims = forms_->expose_axes(x, region_.anchor.space.groups().at(id)).front();
     if (dims.size() != 1) throw InternalError("halves need one dimension of two elements");
@@ -63,6 +65,8 @@ void KernelWriter::name_rotary() {
     for (std::size_t i = num_operands_; i < kernel_.params.size(); ++i) {
         const auto& dims = kernel_.params[i].type.dims;
         const bool has_columns = std::ranges::find(dims, matrix_.n) != dims.end();
+        // After a product, the columns are those of all heads; a sine or cosine runs along one
+        // head.
         if (factors[i].empty() || (has_columns && num_operands_ == 2)) continue;
         kernel_.params[i].name =
             kernel_.exprs[ir::index(build_.param(static_cast<std::uint32_t>(i)))].name =

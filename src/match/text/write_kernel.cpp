@@ -44,12 +44,12 @@ Result<WrittenKernel> KernelWriter::write() {
     forms_.emplace(kernel_, layout_, region_.anchor.space.has_halves());
     matrix_ = {forms_->dim(layout_.m), forms_->dim(layout_.n)};
     add_params();
-    const bool product = region_.anchor.node != kNoProduct;
+    const bool has_product = region_.anchor.node != kNoProduct;
     if (has_two_products() && layout_.swapped)
         return Error{"two products of one matrix cannot be computed transposed", ""};
     if (region_.fold && layout_.swapped)
         return Error{"a norm cannot be folded into a product that is computed transposed", ""};
-    if (product)
+    if (has_product)
         write_product();
     else
         values_[region_.anchor.result] = load(0);
@@ -62,7 +62,7 @@ Result<WrittenKernel> KernelWriter::write() {
     if (joins_) name_rotary();
     std::string base = region_.siblings ? "linears" : std::string(name(region_.anchor.form));
     if (region_.fold) base = (region_.fold->form.centered ? "layer_norm_" : "rms_norm_") + base;
-    kernel_.name = product ? kernel_name(base, kernel_, tags_) : region_.anchor.rule;
+    kernel_.name = has_product ? kernel_name(base, kernel_, tags_) : region_.anchor.rule;
     if (joins_) merge_equal(kernel_);
     ir::drop_dead(kernel_);
     if (std::string wrong = ir::verify(kernel_); !wrong.empty())
@@ -73,10 +73,10 @@ Result<WrittenKernel> KernelWriter::write() {
 }
 
 void KernelWriter::add_params() {
-    const bool product = region_.anchor.node != kNoProduct;
+    const bool has_product = region_.anchor.node != kNoProduct;
     const bool linear = region_.anchor.form == graph::ProductForm::linear;
-    add_param(linear || !product ? "x" : "a", layout_.swapped ? layout_.b : layout_.a);
-    if (product) add_param(linear ? "w" : "b", layout_.swapped ? layout_.a : layout_.b);
+    add_param(linear || !has_product ? "x" : "a", layout_.swapped ? layout_.b : layout_.a);
+    if (has_product) add_param(linear ? "w" : "b", layout_.swapped ? layout_.a : layout_.b);
     num_operands_ = kernel_.params.size();
     for (std::size_t i = 0; i < layout_.sides.size(); ++i)
         add_param(name_side(i), layout_.sides[i]);
@@ -174,6 +174,8 @@ void KernelWriter::write_pointwise(NodeId id, const PointwiseOp& op) {
     const std::size_t before = kernel_.exprs.size();
     const ExprId result = build(node, op, operands);
     values_[output] = result;
+    // An operator that changes nothing, such as a clone, gives back its operand, which keeps its
+    // tag.
     if (derived_.contains(output) && ir::index(result) >= before) tag(result, std::move(tag_text));
 }
 
@@ -265,16 +267,16 @@ Result<Layout> layout_of(const Graph& graph, const Region& region) {
     auto layout = plan_layout(graph, region.anchor.space, region.anchor.k, tensors);
     if (!layout) return layout;
     if (region.anchor.node != kNoProduct) {
-        std::set<int> read;
+        std::set<int> read_atoms;
         const auto add = [&](const KernelTensor& tensor) {
-            for (const Atoms& dim : tensor.order) read.insert(dim.begin(), dim.end());
+            for (const Atoms& dim : tensor.order) read_atoms.insert(dim.begin(), dim.end());
         };
         add(layout->a), add(layout->b);
         for (const KernelTensor& side : layout->sides) add(side);
         for (const KernelTensor& result : layout->results)
             for (const Atoms& dim : result.order)
                 for (const int atom : dim)
-                    if (!read.contains(atom))
+                    if (!read_atoms.contains(atom))
                         return Error{"its operands are repeated along a dimension of the result",
                                      ""};
     }

@@ -1,4 +1,5 @@
-// Writes the product of a region, or its two products of one matrix.
+// Writes the product of a region, or its two products of one matrix. Functions of KernelWriter
+// (kernel_writer.h).
 #include <algorithm>
 
 #include "match/text/kernel_writer.h"
@@ -23,7 +24,7 @@ void KernelWriter::start_fold() {
 
 void KernelWriter::write_product() {
     if (region_.fold) start_fold();
-    const std::uint32_t first = layout_.swapped ? 1 : 0;
+    const std::uint32_t first = layout_.swapped ? 1 : 0;  // the parameter on the left
     const ExprId acc = multiply(first, 1 - first, "acc");
     ExprId result = scaled(acc, region_.anchor.alpha);
     if (result != acc) tag(result, "scale");

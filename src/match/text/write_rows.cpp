@@ -1,4 +1,4 @@
-// Writes row-wise operators.
+// Writes row-wise operators. A function of KernelWriter (kernel_writer.h).
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -15,7 +15,8 @@ std::string KernelWriter::write_rowwise(graph::NodeId id) {
     const graph::Node& node = graph_[id];
     const RowwiseOp& op = *find_rowwise(node);
     ExprId x = values_.at(std::get<ValueId>(node.inputs.front().value));
-    // Torch rounds here, and the value may be stored for the reduction: in torch's type, not wider.
+    // Torch reads a rounded value here. If one kernel stores the value and the next one reduces it,
+    // the cast also makes it as small in memory as torch's.
     const DType dtype = graph_[std::get<ValueId>(node.inputs.front().value)].type->dtype;
     if (dtype != DType::f32 && info(dtype).floating) x = build_.cast(dtype, x);
     const auto dims = forms_->expose_axes(x, region_.anchor.space.groups().at(id));

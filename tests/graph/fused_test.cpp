@@ -60,7 +60,8 @@ TEST(FusedJson, RefusesDimensionsThatATensorDoesNotHave) {
 
 TEST(FusedJson, RefusesPartsThatCannotLieSideBySide) {
     const std::string_view message =
-        "cannot read the fused call: the parts of y cannot be placed side by side";
+        "cannot read the fused call: the parts of y cannot be placed side by side: the length of a "
+        "row is unknown or too large";
     EXPECT_EQ(refusal([](FusedCall& call) { call.results[1].dims.clear(); }), message);
     EXPECT_EQ(refusal([](FusedCall& call) { call.results[1].value = "z"; }), message);
     EXPECT_EQ(refusal([](FusedCall& call) { call.original.values[2].type->sizes[1] = 0; }),

@@ -129,9 +129,9 @@ TEST(LaunchRecord, NumbersThatDoNotFitAreRefused) {
     EXPECT_EQ(with("/launches/0/block", 1e30),
               "not a launch record: block: expected an integer of at most 32 bits, found number");
     EXPECT_EQ(with("/format", 4294967297),
-              "not a launch record: format: 4294967297 does not fit in 32 bits");
+              "not a launch record: format: 4294967297 does not fit 32 bits");
     EXPECT_EQ(with("/params/0/rank", -4294967294),
-              "not a launch record: rank: -4294967294 does not fit in 32 bits");
+              "not a launch record: rank: -4294967294 does not fit 32 bits");
     EXPECT_EQ(with("/launches/0/cluster", {1, 1, 1}), "not a launch record: expected 2 integers");
     EXPECT_EQ(with("/launches/0/cluster", {2147483647, 2}),
               "not a launch record: cluster extent 2147483647 is out of range");

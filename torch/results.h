@@ -16,8 +16,8 @@ struct Layout {
     c10::ScalarType dtype;
 };
 
-// As it was traced, but elements that shared memory (expanded ones) get their own. nullopt for
-// results whose sizes are not known in advance.
+// The layout that was traced, except that elements of expanded dimensions, which shared memory, get
+// their own. nullopt for results whose sizes are not known in advance.
 std::optional<Layout> layout_of(const std::optional<graph::TensorType>& type);
 
 // The results, copied if they share memory with an input or another result, or are not laid out as

@@ -42,6 +42,7 @@ std::vector<Case> draw_cases(const Oracle& oracle, bool authored) {
     for (const auto distribution : kDistributions)
         cases.push_back(oracle.draw(distribution, seed++));
     if (oracle.normalises_inputs()) cases.push_back(oracle.draw(kShifted, seed));
+    // Comparisons with numbers that ordinary inputs do not reach.
     if (authored && oracle.has_far_thresholds()) cases.push_back(oracle.draw(kFar, ++seed));
     if (authored && oracle.reads_buffers()) cases.push_back(oracle.draw(kOtherBuffers, ++seed));
     return cases;

@@ -11,7 +11,7 @@ namespace fact::exec {
 inline constexpr double kInterpretedProducts = 5e6;
 
 // One case for each distribution that can show something about the call, with seeds from 1; more
-// for an authored text (verify::OpenRequest).
+// for an `authored` text, which a model or a person wrote (verify::OpenRequest).
 std::vector<Case> draw_cases(const Oracle& oracle, bool authored);
 
 // A call with extents the interpreter can handle, with its oracle and cases on the CPU.

@@ -1,5 +1,5 @@
-// f32 operands of attention as f16 numbers, which have as many bits as TF32: every block of rows is
-// brought into f16's range by a power of two of its own.
+// f32 operands of attention as f16 numbers, which have as many significant bits as TF32: every
+// block of rows is brought into f16's range by a power of two of its own.
 #pragma once
 
 #include <cfloat>
@@ -10,7 +10,7 @@
 
 namespace fact::sm90 {
 
-// The factor of each block of rows that gives back the operand's own numbers.
+// Of one operand: by which factor the f16 numbers of each block of rows give its f32 numbers.
 template <int kBatches>
 struct BlockFactorsOf {
     float const* data;  // [batch][blocks]
@@ -29,7 +29,7 @@ using AttentionFactors = AttentionFactorsOf<2>;
 
 struct NoFactors {};
 
-// The factors of the scores and of the values of one block of columns.
+// Of one block of columns: the factors of its scores (q's times k's) and of its values.
 struct BlockFactors {
     float score, value;
 };
@@ -46,6 +46,7 @@ struct TileFactors {
 
     __device__ TileFactors(Factors const& factors, TileAt<kBatches> const& at)
         : all(factors), q(factors.q.at(at.batch, at.m)), batch_k(at.batch), batch_v(at.batch) {
+        // kHeads is the place of the heads among the batch dimensions.
         batch_k.at[Config::kHeads] /= Config::kRepeats;
         batch_v.at[Config::kHeads] /= Config::kRepeats;
     }
@@ -60,7 +61,7 @@ struct TileFactors<Config, NoFactors, kBatches> {
     __device__ NoBlockFactors of_block(int) const { return {}; }
 };
 
-// The factor of the weighted sums.
+// The factor of the weighted sums: sums * running.unit are the true ones (sums_factor.cuh).
 template <class Factors>
 struct SumsFactor {
     RunningFactor running;
@@ -75,6 +76,7 @@ struct SumsFactor {
     __device__ void apply_to(float (&sums)[kCount]) const {
         scale_all(sums, running.fade);
     }
+    // Into the inverse of the sum of weights of each of the thread's two rows.
     __device__ void finish(float (&inverse)[2]) const {
         inverse[0] *= running.unit;
         inverse[1] *= running.unit;

@@ -38,7 +38,8 @@ std::string number(double value) {
     return fmt::format("{:g}", value);
 }
 
-// A non-tensor argument in words; "" if it does not matter for the mathematics.
+// A non-tensor argument in words; "" for tensors, which call_text() prints, and for kinds of
+// arguments that are not shown.
 std::string argument_text(const graph::Argument& argument) {
     return std::visit(
         overloaded{

@@ -20,7 +20,7 @@ struct Answer {
     std::string text;
     int tokens_in = 0, tokens_out = 0;  // estimated if the provider did not count them
     double seconds = 0;
-    bool other_prompt = false;  // replayed, but recorded as the answer to another prompt
+    bool other_prompt = false;  // replayed from a transcript in which the prompt was another
 };
 
 struct Exchange {

@@ -14,9 +14,9 @@ class DimMap {
     DimMap(const ir::Kernel& callee, NodeBuilder& builder)
         : callee_(callee), builder_(builder), map_(callee.dims.size()) {}
 
-    // Matches a parameter's dimensions with those of its argument, which has as many: either the
-    // factored ones, or the others, which must be matched first. Returns false after reporting a
-    // mismatch at the span.
+    // Matches a parameter's dimensions with those of its argument, which has as many. Call it first
+    // with `factored` false, for the plain ones, then with true, for the factored ones, which need
+    // them. Returns false after reporting a mismatch at the span.
     bool match(const ir::Type& parameter, const ir::Type& argument, bool factored, Span span);
 
     // The caller's dimension; nullopt after an error, which is reported at the span.
@@ -26,10 +26,12 @@ class DimMap {
   private:
     bool match_name(ir::DimId dim, ir::DimId actual, Span span);
     bool match_factored(const ir::Dim& dim, ir::DimId actual, Span span);
-    // The caller's factors that an already mapped or constant factor of the callee is equal to;
-    // nullopt for other factors.
+    // If this factor of the callee is a constant or already mapped: those factors of `actual` whose
+    // product it equals. Otherwise nullopt.
     std::optional<std::vector<ir::DimId>> known_part(ir::DimId factor,
                                                      const std::vector<ir::DimId>& actual) const;
+    // The caller's dimension that is the product of `of`, added under `name`, or under that name
+    // with underscores if it is taken; nullopt after an error.
     std::optional<ir::DimId> alias(std::string name, const std::vector<ir::DimId>& of, Span span);
     bool report_mismatch(const std::string& name, ir::DimId actual, Span span);
 

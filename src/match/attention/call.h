@@ -32,13 +32,13 @@ struct AttentionCall {
     Axis m = 0, n = 0, d = 0, e = 0;    // rows, columns, features of q and k, features of v
     PlacedTensor q, k, v, result;
     std::vector<AttentionMask> masks;
-    Sight sight;
+    Sight sight;                       // which columns a row may see
     bool empty_rows_are_zero = false;  // rows that see no column give 0, not NaN
     double scale = 1;
     std::optional<double> cap = {};  // scaled scores s become cap * tanh(s / cap)
     std::set<graph::NodeId> nodes;   // the operators that the kernel replaces
-    // Operators that compute masks and factors, which the kernel has built in or computes itself;
-    // other nodes may read their results too.
+    // Operators that compute masks and factors. The kernel does their work itself, but they stay in
+    // the graph if other nodes read their results.
     std::set<graph::NodeId> copied;
 
     std::int64_t extent(Axis axis) const { return extents[static_cast<std::size_t>(axis)]; }
@@ -69,9 +69,9 @@ void look_through_movement(const graph::Graph& graph, const Facts& facts, Attent
 // smaller. Returns whether there is such a mask.
 bool compute_masks_in_kernel(const graph::Graph& graph, KnownValues& known, AttentionCall& call);
 
-// Moves the result past operators that only move data, so that they need not run: to the last copy
-// or, if there is no copy and a dimension of the result merges several axes, to the first view
-// without such a dimension.
+// Lets the kernel write what operators that only move data make of its result, so that they need
+// not run: the result of the last copy. If there is no copy and a dimension of the result merges
+// several axes, that of the first view in which no dimension does.
 void move_result_forward(const graph::Graph& graph, const Facts& facts, AttentionCall& call);
 
 }  // namespace fact::match

@@ -38,8 +38,8 @@ class Grouping {
     Grouping(const graph::Graph& graph, const Space& space, Axis k,
              std::vector<PlacedTensor> tensors);
 
-    // Merges axes that share a dimension of some tensor, then all others that the strides of all
-    // tensors let merge. Returns why axes of one dimension cannot be merged, or "".
+    // Merges axes that share a dimension of some tensor, then any others, where the strides of
+    // every tensor allow it. Returns "", or why axes that share a dimension cannot be merged.
     std::string merge();
     void swap_operands();  // to compute the transposed product
 
@@ -52,9 +52,9 @@ class Grouping {
     std::int64_t extent(const Group& group) const;
     // The axis that varies fastest in a tensor's memory; kNoAxis if the tensor has no axes.
     Axis innermost(std::size_t tensor) const;
-    // The dimensions of a tensor that make up a group, outermost first; none if the tensor does not
-    // have the group, nullopt if these dimensions contain other axes too, are in another order or
-    // cannot be addressed with one stride.
+    // The dimensions of a tensor that make up a group, outermost first: an empty list if the tensor
+    // does not have the group, nullopt if these dimensions contain other axes too, are in another
+    // order or cannot be addressed with one stride.
     std::optional<std::vector<TensorDim>> dims_of(std::size_t tensor, const Group& group) const;
 
   private:
@@ -72,7 +72,7 @@ class Grouping {
     Axis k_;
     std::vector<PlacedTensor> tensors_;
     std::vector<std::vector<TensorDim>> dims_;  // of each tensor
-    Group kept_;                                // the axes that become part of a dimension
+    Group kept_;                                // axes of more than one element, and k
     std::vector<Group> groups_;
 };
 

@@ -74,8 +74,8 @@ class NormReader {
         return (dims.empty() || dims == std::vector{along_}) && arithmetic_[ir::index(id)];
     }
 
-    // The factors of products and quotients. Empty if there are more than any norm has: repeated
-    // squaring doubles their number each time.
+    // The factors of products and quotients. Empty if there are more than kMaxFactors, which no
+    // norm has: a chain of squarings would have exponentially many.
     std::vector<Factor> factors(ExprId id) {
         constexpr std::size_t kMaxFactors = 64;
         std::vector<Factor> found, open{{id, false}};

@@ -63,7 +63,8 @@ class NormWriter {
     const TensorType& type(ValueId value) const { return *graph_[value].type; }
     int last_axis() const { return static_cast<int>(region_.sizes.size()) - 1; }
 
-    // The axis, a dimension of the normalised tensor, that a tensor's dimension runs over.
+    // The dimension of the normalised tensor (an axis) that a tensor's dimension lines up with:
+    // from the right, as in broadcasting.
     int axis(ValueId value, std::size_t dim) const {
         return static_cast<int>(region_.sizes.size() + dim - type(value).sizes.size());
     }
@@ -125,7 +126,7 @@ class NormWriter {
         return std::ranges::all_of(inputs_, fits) && std::ranges::all_of(region_.outputs, fits);
     }
 
-    // Makes one atom of neighbouring dimensions before the last one, as far as they can be merged.
+    // Makes an atom of each run of neighbouring dimensions before the last one that can be merged.
     void merge_rows() {
         std::vector<std::vector<int>> groups;
         for (int i = 0; i < last_axis(); ++i) {
@@ -215,8 +216,7 @@ class NormWriter {
         values_[node.outputs.front()] = find_pointwise(node)->build(translation);
     }
 
-    // Rounds a value as torch stores it: statistics and everything else are computed from rounded
-    // values.
+    // Rounds a value as torch stores it, in values_ too: the nodes written later read it rounded.
     ExprId round_as_torch(ValueId value) {
         const DType dtype = type(value).dtype;
         ExprId& x = values_.at(value);
@@ -232,7 +232,7 @@ class NormWriter {
         const auto tensor = kernel_tensor(value);
         if (!tensor) return tensor.error().message;
         const bool is_last = value == region_.outputs.back();
-        const std::string name = is_last ? "y" : "s";  // s: the residual sum
+        const std::string name = is_last ? "y" : "s";  // at most two: the residual sum, y
         ExprId result = values_.at(value);
         if (const auto* cast = std::get_if<ir::Cast>(&kernel_[result].node);
             cast && is_last && kernel_[result].type.dtype == type(value).dtype &&
@@ -247,6 +247,7 @@ class NormWriter {
 
     std::string name() const {
         const RowwiseOp* op = find_rowwise(graph_[norm_]);
+        // A norm that is spelled out is found by its mean.
         const std::string stem =
             op->kind == RowwiseKind::mean ? "norm_rows" : fmt::format("{}_rows", op->tag);
         return region_.outputs.size() > 1 ? "add_" + stem : stem;

@@ -59,6 +59,8 @@ class Grouping {
 
   private:
     bool in_operand(std::size_t operand, Axis axis) const;
+    // Drops axes of one element, except one each for rows, columns and the sum if they have no
+    // other.
     void keep_axes();
     std::vector<TensorDim> tensor_dims(const PlacedTensor& tensor) const;
     // Makes `inner` follow `outer` in one group; false if that is impossible.
@@ -72,7 +74,7 @@ class Grouping {
     Axis k_;
     std::vector<PlacedTensor> tensors_;
     std::vector<std::vector<TensorDim>> dims_;  // of each tensor
-    Group kept_;                                // axes of more than one element, and k
+    Group kept_;                                // see keep_axes()
     std::vector<Group> groups_;
 };
 

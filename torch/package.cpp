@@ -90,13 +90,10 @@ struct Package::State {
         const auto fused = [&](const std::string& id) -> FusedFunction {
             const auto call = calls.find(id);
             if (call == calls.end()) return {};
+            const auto kernel = call->second;
             if (device.is_meta())
-                return [kernel = call->second](const Tensors& inputs) {
-                    return kernel->run_original(inputs);
-                };
-            return [kernel = call->second, strict](const Tensors& inputs) {
-                return kernel->run(inputs, strict);
-            };
+                return [kernel](const Tensors& inputs) { return kernel->run_original(inputs); };
+            return [kernel, strict](const Tensors& inputs) { return kernel->run(inputs, strict); };
         };
         auto built = GraphExecutor::build(graph, {device, fused});
         TORCH_CHECK(built.ok(), built.ok() ? "" : built.error().text());
@@ -118,12 +115,12 @@ Result<> Package::State::make_contract() {
 
 // Runs the original operators, which give the shapes for any element type.
 Tensors Package::State::run_on_meta(const Tensors& inputs) {
-    Tensors without_memory;
+    Tensors meta;
     for (const auto& input : inputs)
-        without_memory.push_back(at::empty_strided(as_numbers(input.sym_sizes()),
-                                                   as_numbers(input.sym_strides()),
-                                                   input.options().device(c10::kMeta)));
-    return executor_on(c10::kMeta, false).run(without_memory);
+        meta.push_back(at::empty_strided(as_numbers(input.sym_sizes()),
+                                         as_numbers(input.sym_strides()),
+                                         input.options().device(c10::kMeta)));
+    return executor_on(c10::kMeta, false).run(meta);
 }
 
 Package::Package(std::unique_ptr<State> state) : state_(std::move(state)) {}

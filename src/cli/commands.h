@@ -55,6 +55,8 @@ void add_registry_use(CLI::App& app, bool& registry, bool& retune);
 // --effort, --budget, --try-all: how widely a search looks.
 void add_effort(CLI::App& app, tune::Effort& effort);
 void add_jobs(CLI::App& app, int& jobs);
+// Refuses numbers that are not above zero, and what is no number.
+CLI::Validator is_positive();
 void add_verbose(CLI::App& app, bool& verbose);
 
 }  // namespace fact::cli

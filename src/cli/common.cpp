@@ -3,6 +3,7 @@
 
 #include <cerrno>
 #include <charconv>
+#include <cmath>
 #include <cstdio>
 #include <cstring>
 
@@ -129,6 +130,17 @@ void add_effort(CLI::App& app, tune::Effort& effort) {
 
 void add_verbose(CLI::App& app, bool& verbose) {
     app.add_flag("--verbose", verbose, "Show exceptions of the module with their traceback");
+}
+
+CLI::Validator is_positive() {
+    const auto check = [](const std::string& text) {
+        double number = 0;
+        const auto [end, failure] = std::from_chars(text.data(), text.data() + text.size(), number);
+        const bool positive = failure == std::errc() && end == text.data() + text.size() &&
+                              std::isfinite(number) && number > 0;
+        return positive ? std::string() : fmt::format("'{}' is not a number above zero", text);
+    };
+    return CLI::Validator(check, "POSITIVE");
 }
 
 void add_jobs(CLI::App& app, int& jobs) {

@@ -101,16 +101,16 @@ void add_optimize(CLI::App& app, Action& action) {
         ->group("A language model");
     command->add_option("--agent-calls", request.agent.calls, "Maximum number of questions")
         ->capture_default_str()
-        ->check(CLI::PositiveNumber)
+        ->check(is_positive())
         ->group("A language model");
     command
         ->add_option("--agent-tokens", request.agent.tokens, "Maximum number of tokens, in and out")
         ->capture_default_str()
-        ->check(CLI::PositiveNumber)
+        ->check(is_positive())
         ->group("A language model");
     command->add_option("--agent-time", request.agent.seconds, "Maximum time in seconds")
         ->capture_default_str()
-        ->check(CLI::PositiveNumber)
+        ->check(is_positive())
         ->group("A language model");
     command
         ->add_option("--agent-price", options->price,

@@ -116,7 +116,7 @@ void add_registry_prune(CLI::App& app, Action& action) {
     command
         ->add_option("--older-than", options->older_than,
                      "Records measured more than this many days ago")
-        ->check(CLI::PositiveNumber)
+        ->check(is_positive())
         ->type_name("DAYS");
     command->add_flag("--damaged", options->damaged, "Files that are not valid records");
     command->add_flag("--dry-run", options->dry_run, "Only say what would be removed");

@@ -18,10 +18,13 @@ namespace fact::driver {
 
 namespace {
 
-// The patterns that a request names, possibly none.
+// The patterns that a request names; empty if it names none.
 Result<std::vector<std::string>> set_field(const Json& request) {
     if (!request.contains("patterns")) return std::vector<std::string>{};
-    return names_field(request, "patterns");
+    auto named = names_field(request, "patterns");
+    if (named && named->empty())
+        return Error{"'patterns' is an empty list", "leave it out to let FACT choose", true};
+    return named;
 }
 
 }  // namespace

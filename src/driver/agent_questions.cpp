@@ -106,7 +106,8 @@ std::string diagnosis(const Json& reply, bool tell_bounds) {
             !reply[field].get<std::string>().empty())
             text += reply[field].get<std::string>() + "\n";
     };
-    for (const auto* field : {"gamed", "rendered", "why", "note", "hint", "error"}) add(field);
+    // The reason before diagnostics, which may be warnings only: reports show the beginning.
+    for (const auto* field : {"gamed", "why", "error", "rendered", "note", "hint"}) add(field);
     if (reply.contains("text_checks"))
         for (const auto& check : reply["text_checks"])
             if (!check.value("passed", true))

@@ -58,6 +58,10 @@ Result<> learn(const registry::Folders& folders, const agent::LearnedRule& rule)
 Result<> forget(const registry::Folders& folders, const std::string& name) {
     std::error_code error;
     if (is_plain_name(name) && fs::remove(file_of(folders.own, name), error)) return Ok{};
+    for (const auto& shipped : folders.shipped)
+        if (is_plain_name(name) && fs::exists(file_of(shipped, name), error))
+            return Error{fmt::format("the rule '{}' comes with FACT and cannot be forgotten", name),
+                         "--no-shipped-rules of `fact optimize` leaves such rules out", true};
     return Error{fmt::format("there is no learned rule '{}' of your own", name),
                  "`fact registry rules list` names them", true};
 }

@@ -94,7 +94,7 @@ class Examples(CommandLine):
 
     def test_what_is_wrong_has_a_cure(self):
         self.refuses("error[F0304]", "find", self.write("wrong.fact", TEXT.replace("w.T", "w")))
-        self.refuses("no kernel in it", "find", self.write("empty.fact", "# nothing\n"))
+        self.refuses("the text has no kernel", "find", self.write("empty.fact", "# nothing\n"))
         self.refuses("is not a run folder", "find", "nowhere:p00")
         self.refuses("No such file", "find", "nothing.fact")
         self.refuses("not a dimension", "find", self.write("mlp.fact", TEXT), "--set", "M")

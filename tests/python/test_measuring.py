@@ -174,7 +174,7 @@ class All(unittest.TestCase):
         self.assertEqual(done.returncode, 1)
         self.assertIn("OTHER.md: modules loses another module\n", done.stderr)
         self.assertIn("OTHER.md: measured loses llama\n", done.stderr)
-        self.assertIn("nothing was written", done.stderr)
+        self.assertIn("nothing is written", done.stderr)
         self.assertEqual(files[0].read_text(), "<!-- modules -->\n<!-- end of modules -->\n")
         self.assertEqual(files[1].read_text(), before)
         self.assertEqual(put("--drop").returncode, 0)

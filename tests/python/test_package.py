@@ -222,7 +222,7 @@ class Package(unittest.TestCase):
             ('{"manifest_version": 3, "name": "a web page"}', "not a manifest of a package"),
             ("{", "damaged"),
             (json.dumps(json.loads(manifest.read_text()) | {"calls": [7]}), "calls"),
-            (json.dumps(json.loads(manifest.read_text()) | {"files": {"../x": {}}}), "'../x' is not a name"),
+            (json.dumps(json.loads(manifest.read_text()) | {"files": {"../x": {}}}), "'../x' is not the path of a file"),
         ):
             manifest.write_text(text)
             with self.assertRaisesRegex(RuntimeError, message):

@@ -155,7 +155,7 @@ class RegistryCommands(CommandLine):
         self.assertEqual(result.returncode, 2)
         self.assertIn("1 added", result.stdout)
         self.assertIn("3 refused", result.stdout)
-        for part in ("mixed.jsonl:2: refused", "its content is", "jsonl:3: refused", "format 2", "jsonl:4:"):
+        for part in ("mixed.jsonl:2: refused", "its content has the key", "jsonl:3: refused", "format 2", "jsonl:4:"):
             self.assertIn(part, result.stderr)
         self.assertEqual(len(list((self.own / "h200").glob("*.json"))), 1)
         self.refused(self.fact("registry", "import", "missing.jsonl"), "missing.jsonl")

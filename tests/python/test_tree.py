@@ -224,7 +224,7 @@ class FreshProcess(unittest.TestCase):
         )
         self.assertEqual(sealed.returncode, 0, sealed.stderr)
         refused = self.run_script("import fact, sys; fact.load(sys.argv[1])", self.folder / "package")
-        self.assertIn("import elsewhere.modeling_outputs before loading it", refused.stderr)
+        self.assertIn("import elsewhere.modeling_outputs before loading the package", refused.stderr)
 
     def test_hugging_face(self):
         found = self.run_script("import transformers; print(transformers.__file__)")

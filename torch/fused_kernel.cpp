@@ -40,8 +40,7 @@ struct FusedKernel::State {
     Compiled compiled;
     std::vector<Parts> params, results;
     std::vector<graph::OutputGroup> output_groups;
-    // Which workspaces launches prepare, by the parameters they prepare them from; only sets of
-    // parameters that are all constant.
+    // What launches prepare, by the parameters they prepare it from, which are all constant.
     std::map<ParamSet, PreparedWorkspaces> prepared_by;
     PreparedWeights prepared;        // the memory of those workspaces
     PreparedWeights joined{"join"};  // weights that are bound in several parts, as one tensor
@@ -75,8 +74,7 @@ struct FusedKernel::State {
         return originals.emplace(device, std::move(*built)).first->second;
     }
 
-    // Needed because the interpreter would take any element type, and still return results of the
-    // traced one.
+    // The interpreter would take any element type, and return results of the traced one.
     Result<> check_types(const Tensors& inputs) const {
         for (std::size_t i = 0; i < params.size(); ++i)
             for (const Place& part : params[i])
@@ -123,7 +121,6 @@ struct FusedKernel::State {
         });
     }
 
-    // Who reads what one launch prepares from weights, and the lock under which it is prepared.
     struct Preparation {
         Reader reader;
         // Locked from the start of the first preparation until everything prepared is kept.

@@ -97,7 +97,7 @@ class Examples(CommandLine):
         self.refuses("the text has no kernel", "find", self.write("empty.fact", "# nothing\n"))
         self.refuses("is not a run folder", "find", "nowhere:p00")
         self.refuses("No such file", "find", "nothing.fact")
-        self.refuses("not a dimension", "find", self.write("mlp.fact", TEXT), "--set", "M")
+        self.refuses("is not of the form DIMENSION=EXTENT", "find", self.write("mlp.fact", TEXT), "--set", "M")
         self.refuses("is not a folder", "build", "-o", self.write("file", ""))
 
     def test_an_index_of_ones_own(self):

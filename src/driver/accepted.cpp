@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <set>
 
 #include "compose/rewrite.h"
 #include "support/files.h"
@@ -39,14 +38,19 @@ void add_pattern(const match::Pattern& pattern, match::Discovery& discovery) {
         });
 }
 
-void remove_pattern(const std::string& id, const graph::Graph& graph, match::Discovery& discovery) {
-    std::erase_if(discovery.patterns, [&](const auto& one) { return one.id == id; });
-    std::set<std::string> accounted;
+std::set<std::string> operators(const match::Discovery& discovery) {
+    std::set<std::string> names;
     for (const auto& pattern : discovery.patterns)
         for (const auto* list : {&pattern.nodes, &pattern.copied})
-            accounted.insert(list->begin(), list->end());
+            names.insert(list->begin(), list->end());
     for (const auto* list : {&discovery.left_alone, &discovery.idle})
-        for (const auto& left : *list) accounted.insert(left.node);
+        for (const auto& one : *list) names.insert(one.node);
+    return names;
+}
+
+void remove_pattern(const std::string& id, const graph::Graph& graph, match::Discovery& discovery) {
+    std::erase_if(discovery.patterns, [&](const auto& one) { return one.id == id; });
+    const auto accounted = operators(discovery);
     for (const auto& node : graph.nodes)
         if (!accounted.contains(node.name))
             discovery.left_alone.push_back(

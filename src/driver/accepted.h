@@ -1,6 +1,8 @@
 // Patterns that an agent proposed in a run and that were proved there: agent/accepted.json.
 #pragma once
 
+#include <set>
+
 #include "driver/run_folder.h"
 #include "graph/graph.h"
 #include "match/patterns/pattern.h"
@@ -10,6 +12,9 @@ namespace fact::driver {
 
 // Adds the pattern, replacing one with the same id; its operators no longer count as left alone.
 void add_pattern(const match::Pattern& pattern, match::Discovery& discovery);
+
+// The operators that the discovery accounts for: all of the graph's.
+std::set<std::string> operators(const match::Discovery& discovery);
 
 // Removes the pattern with that id; operators that are in no other pattern are left alone again.
 void remove_pattern(const std::string& id, const graph::Graph& graph, match::Discovery& discovery);

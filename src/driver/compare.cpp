@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
+#include "driver/accepted.h"
 #include "driver/runs.h"
 #include "match/patterns/pattern.h"
 #include "support/files.h"
@@ -73,17 +74,6 @@ report::ComparedRun described(const ReadRun& run) {
         out.fused += get_bool(row, "fused", false);
     }
     return out;
-}
-
-// Every operator of the module's graph.
-std::set<std::string> operators(const match::Discovery& discovery) {
-    std::set<std::string> names;
-    for (const auto& pattern : discovery.patterns)
-        for (const auto* list : {&pattern.nodes, &pattern.copied})
-            names.insert(list->begin(), list->end());
-    for (const auto* list : {&discovery.left_alone, &discovery.idle})
-        for (const auto& one : *list) names.insert(one.node);
-    return names;
 }
 
 std::vector<report::Difference> differences(const ReadRun& a, const ReadRun& b) {

@@ -16,6 +16,7 @@
 #   rows          200 s   norms and softmax beside torch's own and beside the memory's speed
 #   range         100 s   what fp32 and TF32 products lose beside numbers that are very much larger
 #   chains        240 s   chains of operators after a product, as KernelBench has them, in fp32
+#   beyond        400 s   the modules of examples/beyond by rules alone: norms, losses, routers
 #
 # OUT gets one JSON a part, with date, commit, versions, GPU and command, as soon as there is
 # something to write, and registry.jsonl with a record of every kernel that was tuned. A part is
@@ -32,10 +33,10 @@ root=$(cd "$(dirname "$0")/.." && pwd)
 out=${1:?usage: bench/all.sh OUT [PART...]}
 shift
 declare -A limits=([minigpt]=240 [fp32]=240 [llama]=420 [llama_model]=330 [gpt2]=180 [encoder]=150
-    [mixed]=150 [hf]=240 [peers]=300 [attention]=240 [products]=330 [rows]=200 [range]=100 [chains]=240)
+    [mixed]=150 [hf]=240 [peers]=300 [attention]=240 [products]=330 [rows]=200 [range]=100 [chains]=240 [beyond]=400)
 parts=("$@")
 ((${#parts[@]})) || parts=(minigpt fp32 llama gpt2 encoder mixed hf attention products rows range chains
-    peers llama_model)
+    beyond peers llama_model)
 for part in "${parts[@]}"; do
     [[ -n ${limits[$part]:-} ]] || {
         echo "unknown part '$part'; there are ${!limits[*]}" >&2
@@ -160,6 +161,15 @@ part_products() {
     runs products.json products_bf16 products_f32
     quick products_f32 examples.products:anchors_nk --no-bench
     runs products.json products_bf16 products_f32
+}
+part_beyond() {
+    local file names=()
+    for file in examples/beyond/*.py; do
+        names+=("beyond_$(basename "$file" .py)")
+        beside 3 quick "${names[-1]}" "$file" --dtype bf16 --no-shipped-rules --jobs 5
+    done
+    wait
+    runs beyond.json "${names[@]}"
 }
 part_rows() { script rows rows.py; }
 part_range() { script range split_range.py; }

@@ -15,7 +15,7 @@ inline constexpr std::string_view kDistributions[] = {"normal", "large", "positi
 // For rows that the call normalises as they are: their mean is far from zero.
 inline constexpr std::string_view kShifted = "shifted";
 
-// For calls that compare values with large numbers: values of that size.
+// Values beyond the numbers that a text compares them with, and beyond exp's range.
 inline constexpr std::string_view kFar = "far";
 // Buffers have other values than in the model.
 inline constexpr std::string_view kOtherBuffers = "other_buffers";

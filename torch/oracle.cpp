@@ -88,10 +88,16 @@ verify::ErrorPair worst(const verify::ErrorPair& a, const verify::ErrorPair& b) 
     return {std::max(a.largest, b.largest), std::max(a.rms, b.rms)};
 }
 
-// `kFar` draws values kBeyond times as large as the largest threshold they are compared with. It is
-// not used if ordinary values, up to kOrdinary, reach that far, nor from kFarthest on, where f16
-// sums would overflow.
-constexpr double kBeyond = 2, kOrdinary = 16, kFarthest = 2000;
+// `kFar` draws values kBeyond times as large as the largest threshold they are compared with, but
+// not from kFarthest on, where f16 sums would overflow; at least kExpOverflows times as large as
+// ordinary ones, of which some are then beyond 88, where exp overflows.
+constexpr double kBeyond = 2, kExpOverflows = 40, kFarthest = 2000;
+
+bool overflows(const Case& drawn) {
+    for (std::size_t i = 0; i < drawn.eager.size(); ++i)
+        if (!drawn.eager[i].isfinite().equal(drawn.exact[i].isfinite())) return true;
+    return false;
+}
 
 }  // namespace
 
@@ -123,7 +129,8 @@ Result<Oracle> Oracle::make(const graph::FusedCall& call, c10::Device device,
     return oracle;
 }
 
-at::Tensor Oracle::draw_input(const graph::GraphInput& input, std::string_view distribution) const {
+at::Tensor Oracle::draw_input(const graph::GraphInput& input, std::string_view distribution,
+                              double far) const {
     const auto& value = call_.original[input.value];
     TORCH_CHECK(value.type, "input ", value.name, " of ", call_.id, " is not a tensor");
     const auto& type = *value.type;
@@ -143,7 +150,7 @@ at::Tensor Oracle::draw_input(const graph::GraphInput& input, std::string_view d
     }
     InputFacts facts;
     facts.constant = is_read && binding->constant;
-    facts.far = far();
+    facts.far = far;
     facts.normalised = normalised_.contains(value.name);
     facts.narrow = std::ranges::any_of(call_.original.values, [](const graph::Value& other) {
         return other.type && other.type->dtype == DType::f16;
@@ -162,19 +169,25 @@ bool Oracle::reads_buffers() const {
     });
 }
 
-double Oracle::far() const {
-    return kBeyond * verify::largest_threshold(call_.original);
-}
-
-bool Oracle::has_far_thresholds() const {
-    return far() > kOrdinary && far() < kFarthest;
+std::optional<Case> Oracle::draw_far(const ir::Kernel& text, int seed) const {
+    double far = kExpOverflows;
+    for (const double threshold :
+         {verify::largest_threshold(call_.original), verify::largest_threshold(text)})
+        if (kBeyond * threshold < kFarthest) far = std::max(far, kBeyond * threshold);
+    auto drawn = draw(kFar, seed, far);
+    if (overflows(drawn)) return {};
+    return drawn;
 }
 
 Case Oracle::draw(std::string_view distribution, int seed) const {
+    return draw(distribution, seed, 1);
+}
+
+Case Oracle::draw(std::string_view distribution, int seed, double far) const {
     at::manual_seed(static_cast<std::uint64_t>(seed));
     Case drawn{std::string(distribution), seed, {}, {}, {}, {}, {}};
     for (const auto& input : call_.original.inputs)
-        drawn.inputs.push_back(draw_input(input, distribution));
+        drawn.inputs.push_back(draw_input(input, distribution, far));
     compute_results(drawn);
     return drawn;
 }

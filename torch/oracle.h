@@ -39,8 +39,10 @@ class Oracle {
     bool normalises_inputs() const { return !normalised_.empty(); }
     // Whether there are buffers that `kOtherBuffers` changes.
     bool reads_buffers() const;
-    // Whether the call compares values with thresholds that only `kFar` reaches.
-    bool has_far_thresholds() const;
+    // Inputs like these in `kFar` are beyond the numbers that the call or the text, which was
+    // written for it, compares values with, and beyond exp's range. Nothing if torch's own results
+    // overflow there.
+    std::optional<Case> draw_far(const ir::Kernel& text, int seed) const;
     Case draw(std::string_view distribution, int seed) const;
     // The case with one row (along the last dimension) of each floating input changed: a kernel
     // that recognises inputs by a few of their values takes it for the same case.
@@ -54,8 +56,10 @@ class Oracle {
   private:
     Oracle() = default;
     void compute_results(Case& drawn) const;  // and the allowed errors, for the case's inputs
-    double far() const;                       // the factor of activations in `kFar`
-    at::Tensor draw_input(const graph::GraphInput& input, std::string_view distribution) const;
+    // `far`: the factor of activations in `kFar`.
+    Case draw(std::string_view distribution, int seed, double far) const;
+    at::Tensor draw_input(const graph::GraphInput& input, std::string_view distribution,
+                          double far) const;
 
     graph::FusedCall call_;
     c10::Device device_ = c10::kCPU;

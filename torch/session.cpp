@@ -45,7 +45,7 @@ Result<Session> Session::open(const verify::OpenRequest& request, verify::OpenRe
                                session.reference_precision_.tf32.anywhere());
     if (!oracle) return oracle.error();
     session.oracle_ = std::move(*oracle);
-    session.cases_ = draw_cases(*session.oracle_, request.authored);
+    session.cases_ = draw_cases(*session.oracle_, session.text_, request.authored);
     return session;
 }
 

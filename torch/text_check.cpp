@@ -22,12 +22,12 @@ Result<Check> check_interpreted(const Oracle& oracle, const Case& drawn, FusedKe
     return oracle.check(drawn, *outputs);
 }
 
-Result<SmallCall> prepare(const graph::FusedCall& call,
+Result<SmallCall> prepare(const graph::FusedCall& call, const ir::Kernel& text,
                           const std::map<std::string, graph::Weight>& buffers, bool authored) {
     auto oracle = Oracle::make(call, c10::kCPU, buffers);
     if (!oracle) return oracle.error();
     try {
-        auto cases = draw_cases(*oracle, authored);
+        auto cases = draw_cases(*oracle, text, authored);
         return SmallCall{call, std::move(*oracle), std::move(cases), {}};
     } catch (const std::exception& error) {
         return Error{error.what(), {}};
@@ -36,21 +36,21 @@ Result<SmallCall> prepare(const graph::FusedCall& call,
 
 }  // namespace
 
-std::vector<Case> draw_cases(const Oracle& oracle, bool authored) {
+std::vector<Case> draw_cases(const Oracle& oracle, const ir::Kernel& text, bool authored) {
     std::vector<Case> cases;
     int seed = 1;
     for (const auto distribution : kDistributions)
         cases.push_back(oracle.draw(distribution, seed++));
     if (oracle.normalises_inputs()) cases.push_back(oracle.draw(kShifted, seed));
-    // Comparisons with numbers that ordinary inputs do not reach.
-    if (authored && oracle.has_far_thresholds()) cases.push_back(oracle.draw(kFar, ++seed));
+    if (authored)
+        if (auto far = oracle.draw_far(text, ++seed)) cases.push_back(std::move(*far));
     if (authored && oracle.reads_buffers()) cases.push_back(oracle.draw(kOtherBuffers, ++seed));
     return cases;
 }
 
 Result<CheckedText> check_text(const graph::FusedCall& call, const ir::Kernel& text,
                                const std::map<std::string, graph::Weight>& buffers, bool authored) {
-    auto small = prepare(call, buffers, authored);
+    auto small = prepare(call, text, buffers, authored);
     if (!small) return small.error();
     auto kernel = FusedKernel::make(call, text, {});
     if (!kernel) return kernel.error();

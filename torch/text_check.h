@@ -12,7 +12,7 @@ inline constexpr double kInterpretedProducts = 5e6;
 
 // One case for each distribution that can show something about the call, with seeds from 1; more
 // for an `authored` text, which a model or a person wrote (verify::OpenRequest).
-std::vector<Case> draw_cases(const Oracle& oracle, bool authored);
+std::vector<Case> draw_cases(const Oracle& oracle, const ir::Kernel& text, bool authored);
 
 // A call with extents the interpreter can handle, with its oracle and cases on the CPU.
 struct SmallCall {

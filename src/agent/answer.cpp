@@ -15,6 +15,8 @@ using Json = nlohmann::json;
 
 // In bytes: no sensible answer is longer.
 constexpr std::size_t kLongestAnswer = 1 << 17;
+// Braces that begin no such object as is looked for: each costs a pass over the rest of the answer.
+constexpr int kMostMisses = 256;
 
 // The text from the brace at `begin` to the brace that closes it; "" if it is never closed.
 std::string balanced(const std::string& text, std::size_t begin) {
@@ -43,25 +45,37 @@ Result<> check_length(const std::string& answer) {
         "answer only what was asked for", true};
 }
 
-// The list under `key` of the first object that has one. Several braces are tried, since an answer
-// may have others before that object.
+// The list under `key` of the last complete object that has one.
 std::optional<Json> find_list(const std::string& answer, const char* key) {
-    int tries = 0;
-    for (auto at = answer.find('{'); at != std::string::npos && tries < 32;
-         at = answer.find('{', at + 1), ++tries) {
-        const auto json = try_parse_json(balanced(answer, at));
-        if (json && json->is_object() && json->contains(key) && (*json)[key].is_array())
-            return (*json)[key];
+    std::optional<Json> found;
+    int misses = 0;
+    for (auto at = answer.find('{'); at != std::string::npos && misses < kMostMisses;) {
+        const auto text = balanced(answer, at);
+        const auto json = try_parse_json(text);
+        const bool has =
+            json && json->is_object() && json->contains(key) && (*json)[key].is_array();
+        if (has) found = (*json)[key];
+        misses += !has;
+        at = answer.find('{', at + (has ? text.size() : 1));
     }
-    return std::nullopt;
+    return found;
 }
 
-// Those entries of a list that are strings.
-std::vector<std::string> strings_in(const Json& list) {
-    std::vector<std::string> all;
+// The beginning of a part of the answer, for a message.
+std::string quoted(const Json& part) {
+    auto text = part.dump(-1, ' ', false, Json::error_handler_t::replace);
+    if (text.size() > 60) text = text.substr(0, 60) + "...";
+    return text;
+}
+
+// Reads a list of names into `names`; returns what is wrong with it, or "".
+std::string read_names(const Json& list, std::vector<std::string>& names) {
+    if (!list.is_array()) return fmt::format("{} is not a list of names", quoted(list));
+    if (list.empty()) return "the list of names is empty";
     for (const auto& entry : list)
-        if (entry.is_string()) all.push_back(entry.get<std::string>());
-    return all;
+        if (!entry.is_string()) return fmt::format("{} is not a name", quoted(entry));
+    names = list.get<std::vector<std::string>>();
+    return {};
 }
 
 }  // namespace
@@ -75,25 +89,30 @@ Result<std::vector<ProposedSet>> read_proposals(const std::string& answer) {
                      true};
     std::vector<ProposedSet> found;
     for (const auto& entry : *list) {
-        if (!entry.is_object() || !entry.contains("nodes") || !entry["nodes"].is_array()) continue;
-        ProposedSet named{strings_in(entry["nodes"]), ""};
-        if (const auto why = entry.find("why"); why != entry.end() && why->is_string())
-            named.why = why->get<std::string>().substr(0, 400);
-        if (!named.nodes.empty()) found.push_back(std::move(named));
+        ProposedSet named;
+        if (!entry.is_object() || !entry.contains("nodes"))
+            named.mistake = fmt::format("{} is not an object with \"nodes\"", quoted(entry));
+        else
+            named.mistake = read_names(entry["nodes"], named.nodes);
+        if (entry.is_object())
+            if (const auto why = entry.find("why"); why != entry.end() && why->is_string())
+                named.why = why->get<std::string>().substr(0, 400);
+        found.push_back(std::move(named));
     }
     return found;
 }
 
-Result<std::vector<std::vector<std::string>>> read_sets(const std::string& answer) {
+Result<std::vector<PatternSet>> read_sets(const std::string& answer) {
     if (auto fine = check_length(answer); !fine) return fine.error();
     const auto list = find_list(answer, "sets");
     if (!list)
         return Error{"the answer holds no JSON object with \"sets\"",
                      "answer {\"sets\": [[\"pattern\", ...], ...]} and nothing else", true};
-    std::vector<std::vector<std::string>> sets;
-    for (const auto& entry : *list)
-        if (entry.is_array())
-            if (auto names = strings_in(entry); !names.empty()) sets.push_back(std::move(names));
+    std::vector<PatternSet> sets;
+    for (const auto& entry : *list) {
+        sets.emplace_back();
+        sets.back().mistake = read_names(entry, sets.back().patterns);
+    }
     return sets;
 }
 

@@ -12,13 +12,21 @@ namespace fact::agent {
 struct ProposedSet {
     std::vector<std::string> nodes;
     std::string why;
+    std::string mistake = {};  // why the set cannot be read; it has no nodes then
 };
 
-// The sets of operators in {"proposals": [...]}, which may be anywhere in the answer.
+// A set of patterns that the model would compose.
+struct PatternSet {
+    std::vector<std::string> patterns;
+    std::string mistake = {};  // why the set cannot be read; it has no patterns then
+};
+
+// The sets of operators in {"proposals": [...]}, which may be anywhere in the answer. If there are
+// several such objects, the last complete one counts: models show an example first.
 Result<std::vector<ProposedSet>> read_proposals(const std::string& answer);
 
-// The sets of patterns in {"sets": [["id", ...], ...]}, which may be anywhere in the answer.
-Result<std::vector<std::vector<std::string>>> read_sets(const std::string& answer);
+// The sets of patterns in {"sets": [["id", ...], ...]}, found in the same way.
+Result<std::vector<PatternSet>> read_sets(const std::string& answer);
 
 // The last code block, without its fences.
 Result<std::string> read_code_block(const std::string& answer);

@@ -71,19 +71,30 @@ std::int64_t extent_of(const graph::TensorType& type, const std::vector<int>& gr
     return product;
 }
 
-// Tries the groupings of each tensor's dimensions until the extents of all agree.
+// Many tensors whose extents agree by chance must not take minutes.
+constexpr int kMaxReadings = 1000;
+
+// A way to read the text's tensors as those of the interface.
+struct Reading {
+    Extents extents;
+    std::vector<Groups> groups;  // of each pair's tensor
+    int same_names = 0;          // dimensions that the text calls as the interface does
+};
+
+// Tries the groupings of each tensor's dimensions, and keeps the reading whose dimensions have most
+// names in common with the interface: [R, K] for [B, M, K] is B*M rows of K, not B rows of M*K.
 class Solver {
   public:
     Solver(const ir::Kernel& kernel, const Graph& graph, std::vector<BoundTensor> pairs)
         : kernel_(kernel), graph_(graph), pairs_(std::move(pairs)) {}
 
-    bool solve() { return solve(0, {}); }
-
-    Extents extents;
-    std::vector<Groups> groups;  // of each pair's tensor
+    std::optional<Reading> solve() {
+        solve(0, {});
+        return std::move(best_);
+    }
 
   private:
-    bool solve(std::size_t at, const Extents& known) {
+    void solve(std::size_t at, const Extents& known) {
         if (at == pairs_.size()) return settle(known);
         const auto& [declared, actual] = pairs_[at];
         const auto& type = *graph_[actual->value].type;
@@ -97,32 +108,62 @@ class Solver {
                 fits =
                     infer_extents(kernel_, declared->type.dims[i], extent_of(type, way[i]), more);
             if (!fits) continue;
-            groups.push_back(way);
-            if (solve(at + 1, more)) return true;
-            groups.pop_back();
+            groups_.push_back(way);
+            solve(at + 1, more);
+            groups_.pop_back();
+            if (tried_ >= kMaxReadings) return;
         }
-        return false;
     }
 
-    // Infers once more: other tensors may now have determined factors that were unknown. The second
-    // pass checks the dimensions that the first one visited too early.
-    bool settle(Extents known) {
-        for (int pass = 0; pass < 2; ++pass)
+    // Infers once more: other tensors may now have determined factors that were unknown. Factors
+    // that none determines are the merged dimensions one by one, if there are as many: B*M. The
+    // last pass checks the dimensions that an earlier one visited too early.
+    void settle(Extents known) {
+        ++tried_;
+        for (int pass = 0; pass < 4; ++pass)
             for (std::size_t at = 0; at < pairs_.size(); ++at)
-                for (std::size_t i = 0; i < groups[at].size(); ++i) {
+                for (std::size_t i = 0; i < groups_[at].size(); ++i) {
                     const auto& [declared, actual] = pairs_[at];
                     const auto& type = *graph_[actual->value].type;
-                    if (!infer_extents(kernel_, declared->type.dims[i],
-                                       extent_of(type, groups[at][i]), known))
-                        return false;
+                    const auto dim = declared->type.dims[i];
+                    if (pass == 1) take_one_by_one(dim, type, groups_[at][i], known);
+                    if (!infer_extents(kernel_, dim, extent_of(type, groups_[at][i]), known))
+                        return;
                 }
-        extents = std::move(known);
-        return true;
+        const int same = count_same_names();
+        if (!best_ || same > best_->same_names) best_ = Reading{std::move(known), groups_, same};
+    }
+
+    void take_one_by_one(ir::DimId dim, const graph::TensorType& type,
+                         const std::vector<int>& group, Extents& known) const {
+        const auto factors = kernel_.factors({dim});
+        if (factors.size() != group.size() || group.size() < 2) return;
+        for (std::size_t i = 0; i < factors.size(); ++i)
+            if (const auto& named = kernel_[factors[i]]; !named.extent)
+                known.try_emplace(named.name, type.sizes[static_cast<std::size_t>(group[i])]);
+    }
+
+    int count_same_names() const {
+        int same = 0;
+        for (std::size_t at = 0; at < pairs_.size(); ++at) {
+            const auto& [declared, actual] = pairs_[at];
+            for (std::size_t i = 0; i < groups_[at].size(); ++i) {
+                if (groups_[at][i].size() != 1) continue;
+                const auto place = std::ranges::find(actual->dims, groups_[at][i].front());
+                const auto& name =
+                    actual->dim_names[static_cast<std::size_t>(place - actual->dims.begin())];
+                same += kernel_[declared->type.dims[i]].name == name;
+            }
+        }
+        return same;
     }
 
     const ir::Kernel& kernel_;
     const Graph& graph_;
     std::vector<BoundTensor> pairs_;
+    std::vector<Groups> groups_;  // of the pairs so far
+    int tried_ = 0;
+    std::optional<Reading> best_;
 };
 
 int alignment_of(const graph::TensorType& type, const Groups& groups) {
@@ -182,21 +223,21 @@ Result<match::WrittenKernel> bind_text(const ir::Kernel& kernel, const Graph& gr
     if (!results) return results.error();
     const auto num_params = pairs->size();
     pairs->insert(pairs->end(), results->begin(), results->end());
-    Solver solver(kernel, graph, *pairs);
     std::vector<std::string> wanted;
     for (const BoundTensor& pair : *pairs) wanted.push_back(spelled(graph, *pair.actual));
     const auto hint = fmt::format("the tensors are {}", fmt::join(wanted, "; "));
-    if (!solver.solve())
+    const auto reading = Solver(kernel, graph, *pairs).solve();
+    if (!reading)
         return Error{"the dimensions of the text do not fit the tensors of the proposal",
                      hint +
                          " (dimensions in memory order; you may merge neighbouring ones: "
-                         "[B, M, K] as [B*M, K])",
+                         "[B, M, K] as [R, K] or [B*M, K])",
                      true};
     match::WrittenKernel written{kernel, {}, {}, {}};
     for (const ir::Dim& dim : kernel.dims) {
         if (dim.extent || !dim.factors.empty()) continue;
-        const auto known = solver.extents.find(dim.name);
-        if (known == solver.extents.end())
+        const auto known = reading->extents.find(dim.name);
+        if (known == reading->extents.end())
             return Error{fmt::format("the tensors do not determine the extent of {}", dim.name),
                          "write it as a number; " + hint, true};
         written.extents.emplace(dim.name, known->second);
@@ -205,7 +246,7 @@ Result<match::WrittenKernel> bind_text(const ir::Kernel& kernel, const Graph& gr
         std::int64_t extent = 1;
         for (const ir::DimId factor : kernel.factors({dim}))
             extent *= kernel[factor].extent ? *kernel[factor].extent
-                                            : solver.extents.at(kernel[factor].name);
+                                            : reading->extents.at(kernel[factor].name);
         if (extent % of != 0)
             return Error{fmt::format("the text requires {} to be a multiple of {}, but it is {}",
                                      kernel[dim].name, of, extent),
@@ -216,9 +257,9 @@ Result<match::WrittenKernel> bind_text(const ir::Kernel& kernel, const Graph& gr
         auto& to = i < num_params ? written.params : written.results;
         to.push_back({declared->name,
                       graph[actual->value].name,
-                      solver.groups[i],
+                      reading->groups[i],
                       actual->constant,
-                      alignment_of(*graph[actual->value].type, solver.groups[i]),
+                      alignment_of(*graph[actual->value].type, reading->groups[i]),
                       {}});
     }
     return written;

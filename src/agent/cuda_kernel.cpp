@@ -92,11 +92,10 @@ Result<std::string> placeholder_body(const graph::Graph& graph, const Interface&
 Result<std::string> cuda_kernel(const std::string& name, const graph::Graph& graph,
                                 const Interface& interface, const std::string& source) {
     if (source.find("FACT_ENTRY") == source.npos)
-        return Error{
-            "the source has no entry point",
-            "declare extern \"C\" __global__ void FACT_ENTRY(__grid_constant__ Arguments const "
-            "arguments), as in the example",
-            true};
+        return Error{"the source has no entry point",
+                     "declare extern \"C\" __global__ void FACT_ENTRY(__grid_constant__ "
+                     "PlainArguments<FACT_TENSORS> const arguments), as in the example",
+                     true};
     if (auto fine = check_includes(source); !fine) return fine.error();
     for (const auto* list : {&interface.params, &interface.results})
         for (const auto& tensor : *list)

@@ -30,13 +30,18 @@ struct Exchange {
 };
 
 // Values of environment variables that hold keys are redacted.
+// A last line that was cut off when a process was killed is dropped first.
 Result<> append_transcript(const std::filesystem::path& file, const Exchange& exchange);
-Result<std::vector<Exchange>> read_transcript(const std::filesystem::path& file);
+// A last line that was cut off is ignored, and `warning` says so; any other line that cannot be
+// read is an Error.
+Result<std::vector<Exchange>> read_transcript(const std::filesystem::path& file,
+                                              std::string* warning = nullptr);
 
 // An estimate of what models count: four characters per token.
 int estimated_tokens(const std::string& text);
 
-// The text with every secret of the environment redacted.
+// The text with every secret of the environment redacted: values of variables that are named after
+// keys or passwords, unless they are short, a word or a number, which may occur in any text.
 std::string redacted(std::string text);
 
 }  // namespace fact::agent

@@ -82,7 +82,8 @@ void add_act(CLI::App& app, Action& action) {
                       "each with one line");
     command->footer(
         "Example:  fact act RUN propose '{\"nodes\": [\"linear\", \"gelu\"]}'\n"
-        "Replies are JSON objects with \"ok\"; if it is false, \"error\" and \"hint\" say why.");
+        "Replies are JSON objects with \"ok\"; if it is false, \"error\" says why, and \"hint\"\n"
+        "what to do, where there is something to say.");
     command->callback([&action, options] { action = [options] { return act(*options); }; });
 }
 

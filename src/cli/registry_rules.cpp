@@ -57,8 +57,13 @@ int export_rule(const RuleOptions& options) {
     if (!found) return fail(found.error());
     const auto target = file_to_replace(options.file);
     if (!target) return fail(blame_input(target.error()));
+    const auto folder = std::filesystem::absolute(*target).parent_path();
+    if (std::error_code ignored; !std::filesystem::is_directory(folder, ignored))
+        return fail(
+            {fmt::format("cannot write {}: there is no folder {}", options.file, folder.string()),
+             "make the folder first", true});
     if (auto done = write_file_atomic(*target, agent::to_json(found->rule)); !done)
-        return fail(done.error());
+        return fail(blame_input(done.error()));
     return kDone;
 }
 
@@ -67,11 +72,20 @@ int import_rule(const RuleOptions& options) {
     if (!text) return fail(blame_input(text.error()));
     const auto rule = agent::rule_from_json(*text);
     if (!rule) return fail({options.file + ": " + rule.error().message, rule.error().hint, true});
-    const bool existed = find_rule(rule->name).ok();
+    const auto known = find_rule(rule->name);
+    const bool shipped = known && !known->own;
+    if (shipped && agent::to_json(known->rule) == agent::to_json(*rule)) {
+        print(fmt::format("{}: the rule comes with FACT already, so it was not copied\n",
+                          rule->name));
+        return kDone;
+    }
     if (auto done = driver::learn(driver::registry_folders(), *rule); !done)
         return fail(done.error());
-    print(fmt::format("{}{}\n", rule->name,
-                      existed ? ": the rule existed already; its evidence was replaced" : ""));
+    print(fmt::format(
+        "{}{}\n", rule->name,
+        shipped ? ": the rule comes with FACT already; yours, with its evidence, is used instead"
+        : known ? ": the rule existed already; its evidence was replaced"
+                : ""));
     return kDone;
 }
 

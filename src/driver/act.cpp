@@ -42,7 +42,9 @@ const std::vector<Row>& rows() {
           "The schedules of a pattern's products, most promising first; or tries one of yours",
           R"({"type":"object","properties":{"pattern":{"type":"string"},"schedule":{"type":"string"},"product":{"type":"string"},"most":{"type":"integer"}},"required":["pattern"]})"},
          schedules},
-        {{"withdraw", "Forgets the text that was accepted for a proposal",
+        {{"withdraw",
+          "Forgets the text that was accepted for a proposal; a package of the run with it is "
+          "removed",
           R"({"type":"object","properties":{"proposal":{"type":"string"}},"required":["proposal"]})"},
          withdraw},
         {{"learn", "Makes an accepted text a rule that later runs apply without a model",
@@ -82,7 +84,9 @@ std::string unknown_field(const Json& request, std::string_view schema) {
 }
 
 Reply failed(const Error& error) {
-    return {false, dumped({{"ok", false}, {"error", error.message}, {"hint", error.hint}})};
+    Json reply{{"ok", false}, {"error", error.message}};
+    if (!error.hint.empty()) reply["hint"] = error.hint;
+    return {false, dumped(reply)};
 }
 
 }  // namespace

@@ -18,7 +18,8 @@ const std::vector<ActionInfo>& actions();
 
 struct Reply {
     bool ok = false;
-    std::string json;  // {"ok": true, ...}, or {"ok": false, "error": ..., "hint": ...}
+    // {"ok": true, ...}, or {"ok": false, "error": ..., "hint": ...}; without a hint, no "hint".
+    std::string json;
 };
 
 // If the request is wrong or the action fails, the reply has "ok": false; nothing is thrown.

@@ -1,6 +1,7 @@
 // Actions that write, withdraw and learn kernels for sets of operators; declared in
 // driver/action_requests.h.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <optional>
 
@@ -10,6 +11,7 @@
 #include "compose/rewrite.h"
 #include "driver/accepted.h"
 #include "driver/action_requests.h"
+#include "driver/compose.h"
 #include "driver/learning.h"
 #include "driver/realize.h"
 #include "dsl/cuda_text.h"
@@ -109,6 +111,40 @@ std::string gamed(const tune::Realization& realization) {
     return {};
 }
 
+bool merges_dimensions(const match::Pattern& pattern) {
+    return std::ranges::any_of(pattern.params, [](const graph::Binding& param) {
+        return std::ranges::any_of(param.dims, [](const auto& group) { return group.size() > 1; });
+    });
+}
+
+std::string extents_text(const match::Pattern& pattern) {
+    std::vector<std::string> parts;
+    for (const auto& [name, extent] : pattern.extents)
+        parts.push_back(fmt::format("{} = {}", name, extent));
+    return fmt::format("{}", fmt::join(parts, ", "));
+}
+
+// The message with the text's names of the outputs in place of the graph's, by which the proof
+// names them: "t_softmax: largest error ..." instead of "softmax: largest error ...".
+std::string with_text_names(const match::Pattern& pattern, std::string why) {
+    for (const auto& result : pattern.results) {
+        const auto at = why.rfind(result.value + ": ");
+        if (at == std::string::npos || (at > 0 && why[at - 1] != ' ')) continue;
+        return why.replace(at, result.value.size(), result.tensor);
+    }
+    return why;
+}
+
+void use_text_names(const match::Pattern& pattern, Json& reply) {
+    const auto rename = [&](Json& part) {
+        if (part.contains("why"))
+            part["why"] = with_text_names(pattern, part["why"].get<std::string>());
+    };
+    rename(reply);
+    for (const auto* list : {"text_checks", "candidates"})
+        for (auto& part : reply[list]) rename(part);
+}
+
 // Adds the outcome of a text to the reply.
 void add_outcome(const agent::Authored& authored, const tune::Realization& realization,
                  Json& reply) {
@@ -120,7 +156,14 @@ void add_outcome(const agent::Authored& authored, const tune::Realization& reali
     if (!realization.realized) {
         reply["why"] = shortened(realization.why);
         if (!realization.note.empty()) reply["note"] = shortened(realization.note);
+        // A text whose dimensions were not read as its author meant them is wrong for that reason.
+        if (merges_dimensions(authored.pattern))
+            reply["hint"] = fmt::format(
+                "the text's dimensions were taken for {}; a dimension that is not merged with a "
+                "neighbour is recognised by the name it has in the proposal",
+                extents_text(authored.pattern));
     }
+    use_text_names(authored.pattern, reply);
     if (const auto trick = gamed(realization); !trick.empty()) reply["gamed"] = trick;
     agent::MeasuredKernel kernel{cost, authored.stages, 0, 0, 0};
     for (const auto& candidate : realization.candidates)
@@ -174,7 +217,7 @@ Result<Json> prove(LoadedRun& loaded, const Target& target, const std::string& t
     }
     if (!authored) {
         reply["why"] = authored.error().message;
-        reply["hint"] = authored.error().hint;
+        if (!authored.error().hint.empty()) reply["hint"] = authored.error().hint;
         return reply;
     }
     const auto& pattern = authored->pattern;
@@ -237,7 +280,11 @@ Result<Json> withdraw(LoadedRun& loaded, const Json& request) {
             write_file_atomic(loaded.run.discovery(), match::to_json(loaded.found.discovery));
         !kept)
         return kept.error();
-    return Json{{"withdrawn", *id}};
+    const auto removed = remove_packages_with(loaded.run, *id);
+    if (!removed) return removed.error();
+    Json reply{{"withdrawn", *id}, {"removed_packages", *removed}};
+    if (!removed->empty()) reply["next"] = "`compose` writes the package without that kernel";
+    return reply;
 }
 
 Result<Json> learn_rule(LoadedRun& loaded, const Json& request) {

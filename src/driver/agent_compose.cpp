@@ -49,8 +49,16 @@ std::vector<Plan> plans_of(const std::string& answer, const Discovered& found,
         return plans;
     }
     std::set<std::string> considered{set_text(chosen.patterns(found.discovery))};
-    for (const auto& ids : *sets) {
-        if (plans.size() == kMaxSets) break;
+    for (const auto& [ids, mistake] : *sets) {
+        if (!mistake.empty()) {
+            agent.compositions.push_back("a set cannot be read: " + mistake);
+            continue;
+        }
+        if (plans.size() == kMaxSets) {
+            agent.compositions.push_back(fmt::format("{}: not measured: at most {} sets are",
+                                                     fmt::join(ids, ", "), kMaxSets));
+            continue;
+        }
         auto plan = plan_of(found, realizations, ids);
         if (!plan)
             agent.compositions.push_back(

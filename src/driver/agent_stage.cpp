@@ -147,32 +147,46 @@ class Loop {
             const auto answer = ask({"find", "", attempt, *prompt});
             if (!answer) return answer.error();
             auto read = agent::read_proposals(*answer);
-            why_none = read              ? "the model's answer names no set of operators"
-                       : answer->empty() ? interview_.last_failure()
-                                         : read.error().message;
-            if (!read) continue;
-            named = std::move(*read);
-            break;
+            if (read) named = std::move(*read);
+            why_none = answer->empty() ? interview_.last_failure()
+                       : read          ? unreadable(named)
+                                       : read.error().message;
+            if (why_none.empty()) break;
+            if (!answer->empty())
+                *prompt += fmt::format("\n# Your last answer\nIt cannot be used: {}.\n", why_none);
         }
-        if (named.empty() && report_.stopped.empty()) report_.stopped = why_none;
+        if (named.empty() && why_none.empty())
+            why_none = "the model's answer names no set of operators";
+        if (report_.stopped.empty()) report_.stopped = why_none;
         report_.named = static_cast<int>(named.size());
         std::vector<TargetSet> targets;
-        for (std::size_t i = 0; i < named.size(); ++i)
-            if (i < kMaxProposals)
-                add(named[i], targets);
+        std::size_t considered = 0;
+        for (const auto& set : named)
+            if (!set.mistake.empty())
+                refuse(set, "it cannot be read: " + set.mistake);
+            else if (considered++ < kMaxProposals)
+                add(set, targets);
             else
-                refuse(named[i], fmt::format("at most {} sets are considered", kMaxProposals));
+                refuse(set, fmt::format("at most {} sets are considered", kMaxProposals));
         std::ranges::stable_sort(targets, std::ranges::greater(), [](const TargetSet& target) {
             return target.now_us - target.cost.bound_us;
         });
         return targets;
     }
 
+    // What is wrong with the first set of an answer in which no set can be read; else "".
+    static std::string unreadable(const std::vector<agent::ProposedSet>& named) {
+        const auto can_be_read = [](const auto& set) { return set.mistake.empty(); };
+        if (named.empty() || std::ranges::any_of(named, can_be_read)) return {};
+        return named.front().mistake;
+    }
+
     void refuse(const agent::ProposedSet& named, std::string why) {
         ++report_.refused;
         report::AgentRow row;
         // The set may have no proposal, and so no id: its operators stand for one.
-        row.id = fmt::format("{}", fmt::join(named.nodes, " ")).substr(0, 60);
+        row.id = named.nodes.empty() ? "(no operators)"
+                                     : fmt::format("{}", fmt::join(named.nodes, " ")).substr(0, 60);
         row.operators = static_cast<int>(named.nodes.size());
         row.where = "the graph";
         row.outcome = std::move(why);

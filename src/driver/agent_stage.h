@@ -5,6 +5,7 @@
 #include <optional>
 #include <string>
 
+#include "driver/environment.h"
 #include "driver/realize.h"
 #include "driver/run_folder.h"
 #include "report/agent.h"
@@ -26,8 +27,9 @@ struct AgentRequest {
     bool alone = false;  // no rules are used, neither built-in nor learned ones
 };
 
-// Whether the provider can be used; called before any other work.
-Result<> check_agent(const AgentRequest& request);
+// Whether the provider can be used: the program, the transcript, or the package and the key of an
+// API are there. Nothing is asked. Called before any other work.
+Result<> check_agent(const Environment& environment, const AgentRequest& request);
 
 // Asks until the budget is spent or no set is worth a question. Accepted kernels join the run's
 // patterns (driver/accepted.h); every exchange is appended to agent/transcript.jsonl.

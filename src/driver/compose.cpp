@@ -157,6 +157,28 @@ Result<> accept(const RunFolder& run, Composed& composed) {
     return run.stamp("compose", composed.inputs);
 }
 
+Result<std::vector<std::string>> remove_packages_with(const RunFolder& run, const std::string& id) {
+    std::vector<fs::path> places{run.package()};
+    const auto asked = run.asked();
+    if (asked && *asked && !(*asked)->output.empty()) places.emplace_back((*asked)->output);
+    std::vector<std::string> removed;
+    for (const auto& place : places) {
+        std::error_code failure;
+        if (!fs::exists(place / package::kManifestFile, failure)) continue;
+        const auto lock = compose::lock_output(place);
+        if (!lock) return lock.error();
+        const auto manifest = package::read_manifest(place);
+        if (!manifest || std::ranges::find(manifest->calls, id) == manifest->calls.end()) continue;
+        if (package::check_nothing_else(place))
+            fs::remove_all(place, failure);
+        else
+            fs::remove(place / package::kManifestFile, failure);
+        if (failure) return file_error("remove", place, failure.value());
+        removed.push_back(place.string());
+    }
+    return removed;
+}
+
 std::string note_of_earlier_package(const fs::path& output) {
     std::error_code ignored;
     if (!fs::exists(output / "manifest.json", ignored)) return {};

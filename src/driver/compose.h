@@ -52,6 +52,11 @@ Result<Composed> compose_stage(const RunFolder& run, const Settings& settings,
 // Moves the package to its destination, where an earlier one has stayed until now.
 Result<> accept(const RunFolder& run, Composed& composed);
 
+// Removes the packages of the run, in its folder or where `fact optimize -o` put it, that have a
+// kernel for the pattern `id`; returns their paths. A folder with other files too loses only its
+// manifest, without which it cannot be loaded.
+Result<std::vector<std::string>> remove_packages_with(const RunFolder& run, const std::string& id);
+
 // A note that `output` holds the package of an earlier run, for when this run writes none; "" if it
 // does not.
 std::string note_of_earlier_package(const std::filesystem::path& output);

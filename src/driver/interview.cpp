@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cctype>
+#include <cstring>
 #include <set>
 
 #include "support/subprocess.h"
@@ -33,9 +35,48 @@ Result<std::unique_ptr<agent::Provider>> make_provider(const Environment& enviro
                                    agent::Output::object);
 }
 
+// Whether the shell finds the program that a command begins with. A command that begins with
+// anything but a plain word is not looked at: only the shell can tell what it runs.
+Result<> check_program(const std::string& command) {
+    const auto begin = command.find_first_not_of(" \t");
+    const auto end = std::min(command.find_first_of(" \t", begin), command.size());
+    const auto word = begin == std::string::npos ? "" : command.substr(begin, end - begin);
+    if (word.empty())
+        return Error{"--agent command: names no program", "give command:PROGRAM", true};
+    const auto plain = [](unsigned char c) {
+        return std::isalnum(c) || c > 127 || strchr("_-./+", c);
+    };
+    if (!std::ranges::all_of(word, plain)) return Ok{};
+    Command shell;
+    shell.argv = {"/bin/sh", "-c", "command -v -- \"$1\"", "sh", word};
+    shell.deadline = Seconds(10);
+    const auto exit = run(shell);
+    if (!exit) return exit.error();
+    if (exit->ok()) return Ok{};
+    return Error{fmt::format("the program {} of --agent was not found", word),
+                 "give its path, or the name of a program in PATH", true};
+}
+
+// Whether the package of the provider's API is installed and a key is set.
+Result<> check_api(const Environment& environment, const std::string& provider) {
+    const auto exit = run(python_module(environment, "fact.agent_client", {"check", provider}));
+    if (!exit) return exit.error();
+    if (exit->ok()) return Ok{};
+    if (auto missing = bad_input_of(*exit)) return *missing;
+    return Error{fmt::format("{} cannot be asked: {}", provider, exit->err.substr(0, 1000)),
+                 fmt::format("check that {} can be started", environment.python)};
+}
+
+Result<> check_transcript(const std::string& file) {
+    std::string warning;
+    if (const auto read = agent::read_transcript(file, &warning); !read) return read.error();
+    if (!warning.empty()) fmt::print(stderr, "warning: {}\n", warning);
+    return Ok{};
+}
+
 }  // namespace
 
-Result<> check_agent(const AgentRequest& request) {
+Result<> check_agent(const Environment& environment, const AgentRequest& request) {
     const auto [kind, name] = halves(request.provider);
     if (kind == "rules" && name.empty()) {
         if (!request.alone && !request.cuda && request.bounds) return Ok{};
@@ -49,9 +90,9 @@ Result<> check_agent(const AgentRequest& request) {
         return Error{fmt::format("--agent {} names no agent", request.provider),
                      "give rules, openai:MODEL, anthropic:MODEL, command:PROGRAM or replay:FILE",
                      true};
-    if (kind == "replay")
-        if (const auto read = agent::read_transcript(name); !read) return read.error();
-    return Ok{};
+    if (kind == "replay") return check_transcript(name);
+    if (kind == "command") return check_program(name);
+    return check_api(environment, kind);
 }
 
 Result<Interview> Interview::begin(const Environment& environment, const RunFolder& run,

@@ -174,7 +174,9 @@ Result<report::Report> optimize(const OptimizeRequest& request) {
     const double started = now();
     const auto& settings = request.settings;
     if (auto fine = check_source(settings.source); !fine) return fine.error();
-    if (auto fine = check_agent(request.agent); !fine) return fine.error();
+    const auto environment = find_environment(settings.arch);
+    if (!environment) return environment.error();
+    if (auto fine = check_agent(*environment, request.agent); !fine) return fine.error();
     if (request.agent.cuda && request.agent.provider != "rules")
         say("agent", "unsafe: the model writes CUDA, which is compiled and run as it is");
     const RunFolder run(request.run_dir.value_or(default_run_folder(settings)));
@@ -192,8 +194,6 @@ Result<report::Report> optimize(const OptimizeRequest& request) {
     // run is only replaced once this module has been traced.
     if (std::error_code ignored; !fs::exists(run.path() / "run.json", ignored))
         if (auto done = run.remember(settings, asked(request)); !done) return done.error();
-    const auto environment = find_environment(settings.arch);
-    if (!environment) return environment.error();
 
     RunWatch watch(run, environment->gpu ? environment->gpu->name : "");
     watch.enter("trace");

@@ -40,6 +40,36 @@ bool is_in_factored_dim(const ir::Kernel& kernel, ir::DimId dim) {
     return false;
 }
 
+// How a value with the dimensions `have` becomes one with `want`.
+std::string cure_of_output(const ir::Kernel& kernel, const std::vector<ir::DimId>& have,
+                           const std::vector<ir::DimId>& want) {
+    const auto without = [](const std::vector<ir::DimId>& dims, const auto& others) {
+        std::vector<ir::DimId> rest;
+        for (const auto dim : dims)
+            if (std::ranges::find(others, dim) == others.end()) rest.push_back(dim);
+        return rest;
+    };
+    const auto listed = [&](const std::vector<ir::DimId>& dims) {
+        const auto text = ir::to_string(kernel, dims);
+        return text.substr(1, text.size() - 2);
+    };
+    const auto missing = without(want, have), extra = without(have, want);
+    if (missing.empty() && extra.empty() && have.size() == want.size())
+        return fmt::format("Reorder the value: `.permute({})`.", listed(want));
+    if (missing.empty() && extra.size() == 1)
+        return fmt::format(
+            "Reduce the value along {0}, such as `sum(..., over: {0})`, or declare the output as "
+            "{1}.",
+            listed(extra), ir::to_string(kernel, have));
+    if (extra.empty() && !missing.empty())
+        return fmt::format("Repeat the value along {}: `.expand({})`.", listed(missing),
+                           listed(want));
+    return fmt::format(
+        "Declare the output as {}, or give its value the dimensions {}: `.view(...)` splits and "
+        "merges them.",
+        ir::to_string(kernel, have), ir::to_string(kernel, want));
+}
+
 }  // namespace
 
 void Scope::declare_symbols(const std::vector<ast::Dim>& dims) {
@@ -275,15 +305,10 @@ void Scope::check_output(const Symbol& symbol, Span at) {
     const ir::Type &value = kernel_[*symbol.value].type, &stored = output.tensor.type;
     const std::string want = ir::to_string(kernel_, stored.dims);
     if (value.dims != stored.dims) {
-        const bool reordered =
-            value.dims.size() == stored.dims.size() &&
-            std::is_permutation(value.dims.begin(), value.dims.end(), stored.dims.begin());
         reporter_.error(code::output_dims, at,
                         fmt::format("The output '{}' has dimensions {} but its value has {}.",
                                     output.tensor.name, want, ir::to_string(kernel_, value.dims)),
-                        reordered ? fmt::format("Reorder the value: `.permute({})`.",
-                                                want.substr(1, want.size() - 2))
-                                  : "Declare the output with the dimensions of its value.");
+                        cure_of_output(kernel_, value.dims, stored.dims));
     } else if (!ir::stores_as(value.dtype, stored.dtype)) {
         reporter_.error(
             code::output_type, at,

@@ -27,6 +27,30 @@ double number_of(const graph::Argument& argument) {
     return 0;
 }
 
+bool compares(ir::BinaryOp op) {
+    switch (op) {
+        using enum ir::BinaryOp;
+        case min:
+        case max:
+        case lt:
+        case le:
+        case gt:
+        case ge:
+        case eq:
+        case ne:
+            return true;
+        case add:
+        case sub:
+        case mul:
+        case div:
+        case pow:
+        case logical_and:
+        case logical_or:
+            return false;
+    }
+    return false;  // not reached
+}
+
 }  // namespace
 
 double largest_threshold(const graph::Graph& graph) {
@@ -39,6 +63,19 @@ double largest_threshold(const graph::Graph& graph) {
             const double number = std::abs(number_of(argument.value));
             if (number < kInfinite) largest = std::max(largest, number);
         }
+    }
+    return largest;
+}
+
+double largest_threshold(const ir::Kernel& text) {
+    double largest = 0;
+    for (const auto& expr : text.exprs) {
+        const auto* binary = std::get_if<ir::Binary>(&expr.node);
+        if (!binary || !compares(binary->op)) continue;
+        for (const auto side : {binary->a, binary->b})
+            if (const auto* literal = std::get_if<ir::Literal>(&text[side].node))
+                if (const double number = std::abs(literal->value); number < kInfinite)
+                    largest = std::max(largest, number);
     }
     return largest;
 }

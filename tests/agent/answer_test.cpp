@@ -18,11 +18,33 @@ TEST(Answer, ProposalsAreFoundAmongProse) {
         "Let me think {not json}. Here:\n```json\n{\"proposals\": [{\"nodes\": [\"a\", \"b}\"], "
         "\"why\": \"one pass\"}, {\"nodes\": []}, 7, {\"nodes\": [1, \"c\"]}]}\n```\nGood luck!");
     ASSERT_TRUE(found) << found.error().text();
-    ASSERT_EQ(found->size(), 2u);
+    ASSERT_EQ(found->size(), 4u);
     EXPECT_EQ((*found)[0].nodes, (std::vector<std::string>{"a", "b}"}));
     EXPECT_EQ((*found)[0].why, "one pass");
-    EXPECT_EQ((*found)[1].nodes, (std::vector<std::string>{"c"}));
+    EXPECT_EQ((*found)[0].mistake, "");
     EXPECT_TRUE(read_proposals("{\"proposals\": []}")->empty());
+    // What cannot be read is not left out, and says why.
+    EXPECT_EQ((*found)[1].mistake, "the list of names is empty");
+    EXPECT_EQ((*found)[2].mistake, "7 is not an object with \"nodes\"");
+    EXPECT_EQ((*found)[3].mistake, "1 is not a name");
+    EXPECT_TRUE((*found)[3].nodes.empty());
+    EXPECT_EQ((*read_proposals("{\"proposals\": [{\"nodes\": \"a\"}]}"))[0].mistake,
+              "\"a\" is not a list of names");
+}
+
+// Models show the form first, then their answer; a last one that is cut off does not count.
+TEST(Answer, TheLastObjectIsTheAnswer) {
+    const std::string example = "As in {\"proposals\": [{\"nodes\": [\"name\", \"name\"]}]}:\n",
+                      answer = "```json\n{\"proposals\": [{\"nodes\": [\"a\"]}]}\n```\n";
+    for (const auto& text :
+         {example + answer, example + answer + "Not {\"sets\": 3}, but {\"proposals\": [{\"nod",
+          example + std::string(40, '{') + "}\n" + answer,
+          "{\"answer\": " + example.substr(6, example.size() - 8) + "}" + answer}) {
+        const auto found = read_proposals(text);
+        ASSERT_TRUE(found) << text;
+        ASSERT_EQ(found->size(), 1u) << text;
+        EXPECT_EQ((*found)[0].nodes, (std::vector<std::string>{"a"})) << text;
+    }
 }
 
 TEST(Answer, WhatIsNoAnswerIsAnError) {
@@ -77,6 +99,55 @@ TEST(Transcript, IsReplayedByWhatWasAsked) {
               std::string::npos);
 }
 
+// As a process that is killed while it writes leaves it.
+TEST(Transcript, ALastLineThatWasCutOffIsIgnored) {
+    const TemporaryFolder folder(std::filesystem::temp_directory_path(), "fact-transcript");
+    const auto file = folder.path() / "t.jsonl";
+    const Exchange first{{"find", "", 0, "p"}, {"sets"}, ""},
+        second{{"write", "a", 0, "q"}, {}, ""};
+    ASSERT_TRUE(append_transcript(file, first));
+    const auto whole = *read_file(file);
+    std::ofstream(file, std::ios::app) << "{\"stage\": \"wri";
+    std::string warning;
+    const auto read = read_transcript(file, &warning);
+    ASSERT_TRUE(read) << read.error().text();
+    EXPECT_EQ(read->size(), 1u);
+    EXPECT_NE(warning.find("t.jsonl:2: the last line was cut off"), std::string::npos) << warning;
+    EXPECT_TRUE(replay_provider(file));
+
+    ASSERT_TRUE(append_transcript(file, second));
+    warning.clear();
+    EXPECT_EQ(read_transcript(file, &warning)->size(), 2u);
+    EXPECT_EQ(warning, "");
+    // A whole line is kept, even if only its end is missing.
+    std::ofstream(file, std::ios::trunc) << whole.substr(0, whole.size() - 1);
+    ASSERT_TRUE(append_transcript(file, second));
+    EXPECT_EQ(read_transcript(file)->size(), 2u);
+    // Elsewhere such a line is damage, and a file without any other line is no transcript.
+    std::ofstream(file, std::ios::trunc) << "{\"stage\": \"wri\n" << whole;
+    EXPECT_NE(read_transcript(file).error().message.find("t.jsonl:1: not a line"),
+              std::string::npos);
+    std::ofstream(file, std::ios::trunc) << "some notes";
+    EXPECT_FALSE(read_transcript(file));
+}
+
+TEST(Transcript, OnlySecretsAreRedacted) {
+    const std::vector<std::pair<std::string, std::string>> ordinary{
+        {"A_KEY", "softmax"},          {"A_TOKEN", "residual"},      {"A_SECRET", "Attention"},
+        {"A_PASSWORD", "16777216"},    {"KEYMAP_X", "us-intl-2"},    {"TOKENIZER_X", "fast-bpe-1"},
+        {"A_KEY_FILE", "/home/me/id"}, {"MAX_TOKENS_X", "8192-4096"}};
+    const std::vector<std::pair<std::string, std::string>> secret{
+        {"B_API_KEY", "sk-12345678"}, {"B_APIKEY", "qWeRtZuIoP"}, {"B_TOKEN_2", "hunter22"}};
+    for (const auto* list : {&ordinary, &secret})
+        for (const auto& [name, value] : *list) setenv(name.c_str(), value.c_str(), 1);
+    for (const auto& [name, value] : ordinary)
+        EXPECT_EQ(redacted("the " + value), "the " + value) << name;
+    for (const auto& [name, value] : secret)
+        EXPECT_EQ(redacted("the " + value), "the [redacted]") << name;
+    for (const auto* list : {&ordinary, &secret})
+        for (const auto& [name, value] : *list) unsetenv(name.c_str());
+}
+
 // Ids that another version of torch would give: the prompt decides, then the id, then the order.
 TEST(Transcript, IsReplayedUnderOtherIds) {
     const TemporaryFolder folder(std::filesystem::temp_directory_path(), "fact-transcript");
@@ -128,7 +199,11 @@ TEST(Answer, SetsOfPatterns) {
     const auto sets =
         read_sets("Perhaps {\"sets\": [[\"p00\", \"a_1\"], [3], \"p01\", [\"p02\"]]} then.");
     ASSERT_TRUE(sets);
-    EXPECT_EQ(*sets, (std::vector<std::vector<std::string>>{{"p00", "a_1"}, {"p02"}}));
+    ASSERT_EQ(sets->size(), 4u);
+    EXPECT_EQ((*sets)[0].patterns, (std::vector<std::string>{"p00", "a_1"}));
+    EXPECT_EQ((*sets)[1].mistake, "3 is not a name");
+    EXPECT_EQ((*sets)[2].mistake, "\"p01\" is not a list of names");
+    EXPECT_EQ((*sets)[3].patterns, (std::vector<std::string>{"p02"}));
     EXPECT_TRUE(read_sets("{\"sets\": []}")->empty());
     EXPECT_FALSE(read_sets("none is better"));
 }

@@ -5,6 +5,7 @@
 #include "../verify/small_graphs.h"
 #include "agent/proposal.h"
 #include "dsl/cuda_text.h"
+#include "support/files.h"
 
 namespace fact::agent {
 namespace {
@@ -60,6 +61,14 @@ TEST(CudaKernel, WhatCannotBeOneIsRefused) {
         return text ? std::string() : text.error().message;
     };
     EXPECT_EQ(said(compared(true), "void f() {}"), "the source has no entry point");
+    // The cure declares it as the example of the prompt does.
+    const auto example =
+        read_file(std::filesystem::path(FACT_SOURCE_DIR) / "prompts/write_cuda.md");
+    const auto cure = text_for(compared(true), "void f() {}").error().hint;
+    const std::string declared =
+        "FACT_ENTRY(__grid_constant__ PlainArguments<FACT_TENSORS> const arguments)";
+    EXPECT_NE(example->find(declared), std::string::npos);
+    EXPECT_NE(cure.find(declared), std::string::npos) << cure;
     EXPECT_EQ(said(compared(false), kSource),
               "none of the kernel's results has a floating-point type");
     EXPECT_NE(said(compared(true, DType::i64), kSource).find("integers"), std::string::npos);

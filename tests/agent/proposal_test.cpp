@@ -1,6 +1,7 @@
 // From names of operators to a pattern: sets, interfaces, bindings.
 #include "agent/proposal.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include "../verify/small_graphs.h"
@@ -137,6 +138,30 @@ TEST(Bind, NeighboursMayBeOneDimension) {
         EXPECT_EQ(found->author, match::Author::agent);
         EXPECT_EQ(found->nodes, (std::vector<std::string>{"n0", "n1"}));
         EXPECT_GT(found->cost.unfused_us, found->cost.bound_us);
+    }
+}
+
+// Without a weight to tell them apart, names decide which neighbours are merged, and the factors of
+// a merged dimension are the dimensions it merges.
+TEST(Bind, NamesDecideWhichNeighboursAreMerged) {
+    const struct {
+        const char* dims;
+        std::vector<std::vector<int>> groups;
+        std::map<std::string, std::int64_t> extents;
+    } readings[] = {
+        {"R, K", {{0, 1}, {2}}, {{"R", 128}, {"K", 128}}},
+        {"B, S", {{0}, {1, 2}}, {{"B", 4}, {"S", 4096}}},
+        {"B*M, K", {{0, 1}, {2}}, {{"B", 4}, {"M", 32}, {"K", 128}}},
+        {"B, M*K", {{0}, {1, 2}}, {{"B", 4}, {"M", 32}, {"K", 128}}},
+    };
+    for (const auto& [dims, groups, extents] : readings) {
+        Diagnostics diagnostics;
+        const auto text =
+            fmt::format("kernel f(x: f32[{0}]) -> (n0: f32[{0}]) {{\n  n0 = tanh(x)\n}}\n", dims);
+        const auto found = pattern(text, diagnostics, {"n0"});
+        ASSERT_TRUE(found) << found.error().text() << render_all(diagnostics, "f", "");
+        EXPECT_EQ(found->params[0].dims, groups) << dims;
+        EXPECT_EQ(found->extents, extents) << dims;
     }
 }
 

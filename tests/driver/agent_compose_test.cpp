@@ -116,11 +116,12 @@ TEST_F(AgentCompose, WhatCannotBeComposedIsNoted) {
     agent.compositions.clear();
 
     ASSERT_TRUE(compose(chosen, R"({"sets": [["p9"], ["dx", "a"], ["b"], [], ["e"]]})"));
-    ASSERT_EQ(agent.compositions.size(), 4u);
+    ASSERT_EQ(agent.compositions.size(), 5u);
     EXPECT_TRUE(agent.compositions[0].starts_with("p9: ")) << agent.compositions[0];
     EXPECT_EQ(agent.compositions[1], "dx, a: a is in both a and dx");
     EXPECT_EQ(agent.compositions[2], "b: b has no kernel: no candidate passed");
-    EXPECT_EQ(agent.compositions[3], "e: 301.0 us, the chosen set 700.0 us");
+    EXPECT_EQ(agent.compositions[3], "a set cannot be read: the list of names is empty");
+    EXPECT_EQ(agent.compositions[4], "e: 301.0 us, the chosen set 700.0 us");
     EXPECT_EQ(fused(chosen), (Lines{"e"}));
     EXPECT_EQ(agent.stage("compose").calls, 2);
 }

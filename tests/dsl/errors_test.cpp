@@ -106,6 +106,14 @@ TEST(Errors, SuggestTheNearestName) {
         compile(text, diagnostics);
         return diagnostics.items().empty() ? "" : diagnostics.items()[0].fix;
     };
+    EXPECT_EQ(fix(BODY("y = c.T")), "Reorder the value: `.permute(M, N)`.");
+    EXPECT_EQ(fix(BODY("y = b")), "Repeat the value along M: `.expand(M, N)`.");
+    EXPECT_EQ(fix("kernel f(x: f32[M, K]) -> (y: f32[M]) {\n  y = x\n}\n"),
+              "Reduce the value along K, such as `sum(..., over: K)`, or declare the output as "
+              "[M, K].");
+    EXPECT_EQ(fix("kernel f(x: f32[M, K*8]) -> (y: f32[M, K, 8]) {\n  y = x\n}\n"),
+              "Declare the output as [M, K*8], or give its value the dimensions [M, K, 8]: "
+              "`.view(...)` splits and merges them.");
     EXPECT_EQ(fix(BODY("y = c + baas\n")), "Use a parameter, or a name defined on a line above.");
     EXPECT_EQ(fix(BODY("bias = c + b\n  y = biass + c * bias")), "Did you mean 'bias'?");
     EXPECT_EQ(fix(BODY("y = gelu_tanhh(c)")), "Did you mean 'gelu_tanh'?");

@@ -140,6 +140,13 @@ TEST(Packed, AHalfIsAlignedAsItsStartIs) {
     EXPECT_EQ(found.patterns[0].params[2].alignment, 8);
 }
 
+// The patterns with a product.
+Names products(const Discovery& found) {
+    Names names = ids(found);
+    std::erase_if(names, [](const std::string& id) { return !id.starts_with('p'); });
+    return names;
+}
+
 TEST(Packed, AHalfThatOthersReadIsNotTaken) {
     Packed net;
     const auto y = net.wide();
@@ -147,7 +154,7 @@ TEST(Packed, AHalfThatOthersReadIsNotTaken) {
                up = net.slice("up", y, kPackedN, 2 * kPackedN);
     net.output(net.gated(gate, up));
     net.output(up);
-    EXPECT_EQ(ids(net.discover()), Names{"p00_linear"});
+    EXPECT_EQ(products(net.discover()), Names{"p00_linear"});
 }
 
 TEST(Packed, TheSecondHalfOfAChunkIsNoResultBesideTheGate) {
@@ -155,7 +162,7 @@ TEST(Packed, TheSecondHalfOfAChunkIsNoResultBesideTheGate) {
     net.output(net.chunked(net.wide()));
     for (std::size_t i = 0; i < net.graph.values.size(); ++i)
         if (net.graph.values[i].name == "up") net.output(static_cast<ValueId>(i));
-    EXPECT_EQ(ids(net.discover()), Names{"p00_linear"});
+    EXPECT_EQ(products(net.discover()), Names{"p00_linear"});
 }
 
 TEST(Packed, OneHalfAloneIsNoPair) {
@@ -164,7 +171,7 @@ TEST(Packed, OneHalfAloneIsNoPair) {
     net.slice("up", *graph::tensor_argument(net.graph[*net.graph[gate].producer], "self"), kPackedN,
               2 * kPackedN);
     net.output(net.op("act", "silu.default", {{"self", gate}}, {kPackedB, kPackedT, kPackedN}));
-    EXPECT_EQ(ids(net.discover()), Names{"p00_linear"});
+    EXPECT_EQ(products(net.discover()), Names{"p00_linear"});
 }
 
 TEST(Packed, AWholeThatOthersReadIsNotTaken) {
@@ -172,14 +179,14 @@ TEST(Packed, AWholeThatOthersReadIsNotTaken) {
     const auto y = net.wide();
     net.output(net.chunked(y));
     net.output(y);
-    EXPECT_EQ(ids(net.discover()), Names{"p00_linear"});
+    EXPECT_EQ(products(net.discover()), Names{"p00_linear"});
 }
 
 TEST(Packed, F32HasNoPairOfProducts) {
     Packed net;
     net.dtype = DType::f32;
     net.output(net.chunked(net.wide()));
-    EXPECT_EQ(ids(net.discover()), Names{"p00_linear"});
+    EXPECT_EQ(products(net.discover()), Names{"p00_linear"});
 }
 
 TEST(Packed, HalvesSurviveBeingWritten) {

@@ -12,35 +12,18 @@ CUDA = """// fact-per-block: 128
 
 using namespace fact;
 
-__device__ float over_row(float value, bool largest) {
-    __shared__ float all[256];
-    __syncthreads();
-    all[threadIdx.x] = value;
-    __syncthreads();
-    float result = all[0];
-    for (int i = 1; i < 256; ++i) result = largest ? fmaxf(result, all[i]) : result + all[i];
-    return result;
-}
-
 extern "C" __global__ void __launch_bounds__(256)
 FACT_ENTRY(__grid_constant__ PlainArguments<FACT_TENSORS> const arguments) {
     PlainTensor const &y = arguments.tensors[0], &scale = arguments.tensors[1], &out = arguments.tensors[2];
     int const rows = out.sizes[0] * out.sizes[1], columns = out.sizes[2];
-    auto const value = [&](int row, int column) {
-        float const x = static_cast<float const*>(y.data)[row / y.sizes[1] * y.strides[0] + row % y.sizes[1] *
-                                                          y.strides[1] + column * y.strides[2]];
-        return tanhf(x) / (1.f + expf(-x)) * static_cast<float const*>(scale.data)[column * scale.strides[0]];
-    };
-    for (int row = blockIdx.x; row < rows; row += gridDim.x) {
-        float top = -INFINITY, sum = 0.f;
-        for (int i = threadIdx.x; i < columns; i += 256) top = fmaxf(top, value(row, i));
-        top = over_row(top, true);
-        for (int i = threadIdx.x; i < columns; i += 256) sum += expf(value(row, i) - top);
-        sum = over_row(sum, false);
-        for (int i = threadIdx.x; i < columns; i += 256)
+    for (int row = blockIdx.x; row < rows; row += gridDim.x)
+        for (int i = threadIdx.x; i < columns; i += 256) {
+            float const x = static_cast<float const*>(y.data)[row / y.sizes[1] * y.strides[0] + row % y.sizes[1] *
+                                                              y.strides[1] + i * y.strides[2]];
+            float const t = hypotf(tanhf(x), static_cast<float const*>(scale.data)[i * scale.strides[0]]);
             static_cast<float*>(out.data)[row / out.sizes[1] * out.strides[0] + row % out.sizes[1] * out.strides[1] +
-                                          i * out.strides[2]] = expf(value(row, i) - top) / sum;
-    }
+                                          i * out.strides[2]] = fmaxf(t, x) + log1pf(expf(-fabsf(t - x)));
+        }
 }
 """
 
@@ -53,7 +36,7 @@ class Cuda(Agents):
         return [json.loads(line)["prompt"] for line in lines]
 
     def test_what_does_not_compile_is_revised(self):
-        broken = CUDA.replace("float top = -INFINITY", "flaot top = -INFINITY")
+        broken = CUDA.replace("float const t =", "flaot const t =")
         agent = self.answers(f"```cuda\n{broken}```", f"```cuda\n{CUDA}```")
         done = self.fact("optimize", self.source, "--run-dir", "run", "--json", "--agent", agent,
                          "--agent-writes", "cuda", "--agent-bounds", "off")  # fmt: skip

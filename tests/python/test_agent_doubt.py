@@ -26,6 +26,24 @@ def get_init_inputs():
     return []
 """
 
+SOFTMAX = """
+import torch
+
+class Model(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.up = torch.nn.Linear(64, 64)
+
+    def forward(self, x, y):
+        return torch.softmax(x, -1) * torch.sigmoid(x), self.up(y)
+
+def get_inputs():
+    return [torch.randn(64, 128), torch.randn(32, 64)]
+
+def get_init_inputs():
+    return []
+"""
+
 NODES = ["mul", "clamp", "sum_1", "mul_1", "tanh"]
 TEXT = """kernel clamped(y: f32[R, K], factor: f32[K]) -> (t_tanh: f32[R]) {
   t_tanh = tanh(sum(clamp(y * factor, -100.0, 100.0), over: K) * 0.01)
@@ -59,6 +77,25 @@ class Doubt(Agents):
         self.assertIn("far", [check["inputs"] for check in reply["text_checks"] if not check["passed"]])
         reply = self.act("write", proposal=name, text=TEXT)
         self.assertTrue(reply["accepted"], reply)
+
+    def test_an_overflow_that_torch_does_not_have(self):
+        self.source = self.write("model.py", SOFTMAX)
+        self.assertEqual(self.fact("trace", self.source, "-o", "model.pt2").returncode, 0)
+        self.assertEqual(self.fact("discover", "model.pt2", "-o", "run").returncode, 0)
+        name = self.act("propose", nodes=["softmax", "sigmoid", "mul"])["proposal"]
+        text = """kernel f(x: f32[R, K]) -> (t_mul: f32[R, K]) {
+  e = exp(x LESS)
+  t_mul = e / sum(e, over: K) * (SIGMOID)
+}"""
+        for less, sigmoid in (("", "sigmoid(x)"), ("- max(x, over: K)", "exp(x) / (1 + exp(x))")):
+            wrong = text.replace("LESS", less).replace("SIGMOID", sigmoid)
+            reply = self.act("write", proposal=name, text=wrong)
+            failed = [check["inputs"] for check in reply["text_checks"] if not check["passed"]]
+            self.assertEqual(failed, ["far"], reply)
+        right = text.replace("LESS", "- max(x, over: K)").replace("SIGMOID", "sigmoid(x)")
+        self.assertTrue(self.act("write", proposal=name, text=right)["accepted"])
+        hidden = right.replace("sigmoid(x)", "where(x > 60, 0.9, sigmoid(x))")
+        self.assertFalse(self.act("write", proposal=name, text=hidden)["accepted"])
 
     def test_an_accepted_text_is_withdrawn(self):
         name = self.propose()

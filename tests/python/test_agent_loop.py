@@ -95,13 +95,29 @@ class Loop(Agents):
             (json.dumps({"proposals": [{"nodes": ["nope"]}, {"nodes": 3}, 7]}), ""),
             ("{" * 100_000, ""),
             ("x" * 2_000_000, ""),
-            (None, "kernel f(y: f32[R, K], scale: f32[K]) -> (t_softmax: f32[R, K]) { t_softmax = 0.0 * y }"),
+            (None, "kernel f(y: f32[R, K], scale: f32[K]) -> (logaddexp: f32[R, K]) { logaddexp = 0.0 * y }"),
             (None, fenced("y = 1\n") * 50_000),
         ):
             subprocess.run(["rm", "-rf", self.folder / "run"], check=True)
             report = self.optimize(self.answers(first, first, find), "--agent-calls", "3", "--no-bench")
             self.assertEqual(report["agent"]["accepted"], 0)
             self.assertTrue(report["package"])
+
+    def test_sets_that_cannot_be_read_are_reported(self):
+        """One beside others; and none that can be read: the question is asked again, with the reason."""
+        sets = [{"nodes": [1, "tanh"]}, 7, {"nodes": NODES}]
+        answers = self.answers(fenced(TEXT), find=json.dumps({"proposals": sets}))
+        agent = self.optimize(answers, "--no-bench", "--agent-alone")["agent"]
+        self.assertEqual((agent["named"], agent["refused"], agent["accepted"]), (3, 2, 1))
+        outcomes = [one["outcome"] for one in agent["proposals"]]
+        self.assertIn("it cannot be read: 1 is not a name", outcomes)
+        self.assertIn('it cannot be read: 7 is not an object with "nodes"', outcomes)
+        subprocess.run(["rm", "-r", self.folder / "run"], check=True)
+        agent = self.optimize(self.answers("", find='{"proposals": [7]}'), "--no-bench")["agent"]
+        self.assertEqual((agent["calls"], agent["refused"]), (2, 1))
+        self.assertEqual(agent["stopped"], '7 is not an object with "nodes"')
+        asked = (self.folder / "run" / "agent" / "transcript.jsonl").read_text().splitlines()
+        self.assertIn('It cannot be used: 7 is not an object', json.loads(asked[1])["prompt"])
 
     def test_rules_are_left_out_for_comparison(self):
         report = self.optimize(self.answers(fenced(TEXT)), "--agent-alone", "--no-bench")
@@ -140,6 +156,7 @@ class Loop(Agents):
 
     def test_who_is_no_agent(self):
         for agent, said in (("gpt", "names no agent"), ("command:", "names no agent"),
+                            ("command:no-such-program x", "the program no-such-program of --agent was not found"),
                             ("replay:missing.jsonl", "missing.jsonl"), (f"replay:{self.source}", "not a line")):
             done = self.fact("optimize", self.source, "--agent", agent, "--run-dir", "run")
             self.assertEqual(done.returncode, 2, done.stderr)

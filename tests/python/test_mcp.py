@@ -129,12 +129,12 @@ class Eras(Server):
         while state["state"] == "running":
             state = await self.call(client, "optimize_status", handle=handle, wait=10)
         self.assertEqual(state["state"], "finished", state)
-        self.assertEqual(state["report"]["operators"]["left_alone"], 6)
+        self.assertEqual(state["report"]["operators"]["left_alone"], 3)
 
-        self.assertEqual((await self.call(client, "look", run=self.run_folder))["all"], 8)
+        self.assertEqual((await self.call(client, "look", run=self.run_folder))["all"], 5)
         self.assertIn("no proposal", await self.error(client, "write", run=self.run_folder, proposal="a", text=TEXT))
         proposal = (await self.call(client, "propose", run=self.run_folder, nodes=NODES))["proposal"]
-        wrong = TEXT.replace("sigmoid(y)", "sigmoid(y + 0.01)")
+        wrong = TEXT.replace("log(1.0", "log(1.1")
         for text, fine in ((wrong, False), (TEXT, True)):
             reply = await self.call(client, "write", run=self.run_folder, proposal=proposal, text=text)
             self.assertEqual(reply["accepted"], fine)

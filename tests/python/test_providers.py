@@ -68,7 +68,42 @@ class WithoutTheSdk(unittest.TestCase):
         blocked = "import sys; sys.modules['openai'] = None\nfrom fact import agent_client\n"
         script = blocked + "print(agent_client.ask('openai', 'm', 'p')['error'])"
         done = subprocess.run([PYTHON, "-c", script], text=True, capture_output=True)
-        self.assertEqual(done.stdout.strip(), "the package openai is not installed: pip install openai")
+        self.assertIn("the package openai is not installed: pip install openai (into ", done.stdout)
+
+
+def without_keys(environment):
+    """The environment with neither a key nor a place where the SDKs look for one."""
+    kept = {name: value for name, value in environment.items() if not name.startswith(("OPENAI_", "ANTHROPIC_"))}
+    return {**kept, "ANTHROPIC_CONFIG_DIR": "/nonexistent"}
+
+
+class NotSetUp(Agents):
+    def refused(self, provider):
+        done = self.fact("optimize", self.source, "--agent", f"{provider}:some-model", "--run-dir", "run")
+        self.assertEqual(done.returncode, 2, done.stderr)
+        self.assertNotIn("trace", done.stderr)
+        self.assertFalse((self.folder / "run").exists())
+        return done.stderr
+
+    def test_without_the_package(self):
+        for provider in PROVIDERS:
+            self.environment = without_keys(self.environment)
+            # -S: no packages are found.
+            self.environment["FACT_PYTHON"] = self.write("python", f'#!/bin/sh\nexec {PYTHON} -S "$@"\n')
+            os.chmod(self.environment["FACT_PYTHON"], 0o755)
+            self.environment.pop("PYTHONPATH", None)
+            self.assertIn(f"error: the package {provider} is not installed: pip install {provider}", self.refused(provider))
+
+    @unittest.skipUnless(THERE, "the packages openai and anthropic are not installed")
+    def test_without_a_key(self):
+        self.environment = without_keys(self.environment)
+        self.environment["PYTHONPATH"] = os.pathsep.join([os.environ.get("PYTHONPATH", ""), SDK])
+        for provider in PROVIDERS:
+            key = f"{provider.upper()}_API_KEY"
+            self.assertIn(f"error: there is no key for {provider}: set {key} to yours", self.refused(provider))
+            done = subprocess.run([PYTHON, "-m", "fact.agent_client", provider, "m"], input="", text=True,
+                                  capture_output=True, env=self.environment)
+            self.assertIn(f"set {key} to yours", json.loads(done.stdout)["error"])
 
 
 @unittest.skipUnless(THERE, "the packages openai and anthropic are not installed")

@@ -33,7 +33,7 @@ class ProofOf : public testing::Test {
         auto oracle = Oracle::make(call_, c10::kCPU, {});
         ASSERT_TRUE(oracle.ok()) << oracle.error().text();
         oracle_ = std::move(*oracle);
-        cases_ = draw_cases(*oracle_, false);
+        cases_ = draw_cases(*oracle_, {}, false);
     }
 
     static Result<> honest(const Tensors& inputs, const Tensors& outputs, const WorkspaceSource&) {
@@ -90,7 +90,7 @@ class PartsOf : public testing::Test {
                            static_cast<graph::ValueId>(call.original.values.size() - 1));
         const auto oracle = Oracle::make(call, c10::kCPU, {});
         ASSERT_TRUE(oracle.ok()) << oracle.error().text();
-        const auto cases = draw_cases(*oracle, false);
+        const auto cases = draw_cases(*oracle, {}, false);
         const auto faulty = (*simulated_fault(fault))(honest);
         ProofBench right(*oracle, honest, c10::kCPU), wrong(*oracle, faulty, c10::kCPU);
         std::string why;

@@ -29,5 +29,18 @@ TEST(Thresholds, AreTheNumbersThatValuesMeet) {
     EXPECT_EQ(largest_threshold(added), 90);
 }
 
+TEST(Thresholds, OfATextAreTheNumbersItCompares) {
+    ir::Kernel text;
+    text.dims = {{"M", {}}};
+    text.params = {{"x", {DType::f32, {ir::DimId{}}}, {}}};
+    ir::Builder build(text);
+    const auto x = build.param(0);
+    const auto clamped = build.binary(ir::BinaryOp::max, x, build.literal(-70));
+    const auto shifted = build.binary(ir::BinaryOp::add, clamped, build.literal(500));
+    const auto large = build.binary(ir::BinaryOp::gt, shifted, build.literal(60));
+    build.select(large, shifted, build.binary(ir::BinaryOp::min, x, build.literal(1e9)));
+    EXPECT_EQ(largest_threshold(text), 70) << "500 is added, 1e9 stands for infinity";
+}
+
 }  // namespace
 }  // namespace fact::verify

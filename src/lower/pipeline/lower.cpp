@@ -10,6 +10,7 @@
 #include "ir/extents.h"
 #include "ir/reorderings.h"
 #include "lower/pipeline/extract.h"
+#include "lower/pipeline/long_rows.h"
 #include "lower/pipeline/skeletons.h"
 #include "lower/pipeline/statistics.h"
 #include "lower/pipeline/uses.h"
@@ -222,6 +223,18 @@ std::set<ir::ExprId> computed_by_skeleton(const ir::Kernel& kernel, const LowerO
     return computed;
 }
 
+// The extents that may be constants in a kernel.
+std::vector<std::int64_t> known_extents(const ir::Kernel& kernel, const LowerOptions& options) {
+    std::vector<std::int64_t> extents = options.extents;
+    extents.resize(kernel.dims.size(), ir::kUnknownExtent);
+    for (std::size_t d = 0; d < options.assumed.size(); ++d)
+        if (options.assumed[d]) extents[d] = ir::kUnknownExtent;
+    // Extents that contradict each other are refused later.
+    if (!ir::solve_extents(kernel, extents).empty())
+        extents.assign(kernel.dims.size(), ir::kUnknownExtent);
+    return extents;
+}
+
 // Gives outputs the dimension names of their values, so that no renaming view is needed.
 void drop_renamings_of_outputs(ir::Kernel& kernel) {
     for (ir::Output& output : kernel.outputs)
@@ -231,11 +244,12 @@ void drop_renamings_of_outputs(ir::Kernel& kernel) {
         }
 }
 
-// Expands every attention that no skeleton can compute.
+// Expands every attention that no skeleton can compute, and splits long reductions.
 ir::Kernel expanded(ir::Kernel kernel, const LowerOptions& options) {
     drop_renamings_of_outputs(kernel);
     const auto keep = computed_by_skeleton(kernel, options);
-    return ir::expand_attention(kernel, [&](ir::ExprId id) { return keep.contains(id); });
+    kernel = ir::expand_attention(kernel, [&](ir::ExprId id) { return keep.contains(id); });
+    return split_long_rows(kernel, known_extents(kernel, options));
 }
 
 // An Error if an extent is larger than the launcher accepts, before anything is compiled.

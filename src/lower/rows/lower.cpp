@@ -9,14 +9,17 @@ namespace fact::lower {
 
 namespace {
 
-// The kernel with rows in registers. Their length becomes a constant.
-Lowered with_vectors(const ir::Kernel& kernel, const VectorForm& form, const std::string& arch) {
-    const ir::DimId row = form.dims.over.front();
+// The kernel with rows in registers. Their extents become constants.
+Lowered with_vectors(const ir::Kernel& kernel, const VectorForm& form, const RowsFacts& facts) {
     ir::Kernel fixed = kernel;
-    if (!kernel[row].extent) fixed.dims[ir::index(row)].extent = form.length;
-    Lowered lowered{vector_rows_source(fixed, form), vector_rows_record(fixed, form, arch)};
-    if (!kernel[row].extent) lowered.fixed.push_back({row, form.length});
-    return lowered;
+    std::vector<FixedExtent> extents;
+    for (const ir::DimId dim : form.dims.over)
+        if (!kernel[dim].extent) {
+            const bool only = form.dims.over.size() == 1;
+            extents.push_back({dim, only ? form.length : facts.extents[ir::index(dim)]});
+            fixed.dims[ir::index(dim)].extent = extents.back().extent;
+        }
+    return {vector_rows_source(fixed, form), vector_rows_record(fixed, form, facts.arch), extents};
 }
 
 }  // namespace
@@ -29,7 +32,7 @@ Result<Lowered> lower_rows(const ir::Kernel& original, const RowsFacts& facts) {
         const auto chunks = rows_form(*chunked);
         const auto vectors = chunks ? vector_form(*chunked, *chunks, facts) : std::nullopt;
         if (vectors) {
-            Lowered lowered = with_vectors(*chunked, *vectors, facts.arch);
+            Lowered lowered = with_vectors(*chunked, *vectors, facts);
             const ir::DimId split = form->rows.back();
             if (!kernel[split].extent)
                 lowered.fixed.push_back({split, facts.extents[ir::index(split)]});
@@ -37,7 +40,7 @@ Result<Lowered> lower_rows(const ir::Kernel& original, const RowsFacts& facts) {
         }
     }
     if (const auto vectors = vector_form(kernel, *form, facts))
-        return with_vectors(kernel, *vectors, facts.arch);
+        return with_vectors(kernel, *vectors, facts);
     return Lowered{element_rows_source(kernel, *form), rows_record(kernel, *form, facts.arch)};
 }
 

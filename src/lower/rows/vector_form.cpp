@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "ir/dims.h"
 #include "ir/extents.h"
 #include "lower/rows/flips.h"
 #include "support/division.h"
@@ -47,17 +48,38 @@ class VectorFormChooser {
             form.over = {form.rows.back()};
             form.rows.pop_back();
         }
-        if (form.over.size() != 1 || form.rows.empty()) return false;
+        if (form.rows.empty()) return false;
         const bool pointwise = std::none_of(form.order.begin(), form.order.end(), [&](auto id) {
             return std::holds_alternative<ir::Reduce>(kernel_[id].node);
         });
         if (pointwise && is_flipped(form.over.front())) return merge_dims_into_row();
-        const ir::DimId dim = form.over.front();
-        std::int64_t length = kernel_[dim].extent.value_or(ir::kUnknownExtent);
-        if (length == ir::kUnknownExtent && ir::index(dim) < facts_.extents.size())
-            length = facts_.extents[ir::index(dim)];
-        result_.length = length;
-        return length > 0;
+        if (form.over.size() > 1 && !put_in_memory_order()) return false;
+        result_.length = 1;
+        for (const ir::DimId dim : form.over) {
+            std::int64_t length = kernel_[dim].extent.value_or(ir::kUnknownExtent);
+            if (length == ir::kUnknownExtent && ir::index(dim) < facts_.extents.size())
+                length = facts_.extents[ir::index(dim)];
+            if (length < 1) return false;
+            result_.length *= length;
+        }
+        return true;
+    }
+
+    // Orders the dimensions along the row as a parameter that has them all. False if none does, or
+    // if one is flipped.
+    bool put_in_memory_order() {
+        auto& row = result_.dims.over;
+        if (std::any_of(row.begin(), row.end(), [&](ir::DimId dim) { return is_flipped(dim); }))
+            return false;
+        for (const ir::Tensor& param : kernel_.params) {
+            const auto dims = kernel_.factors(param.type.dims);
+            if (!ir::contains(dims, row)) continue;
+            std::sort(row.begin(), row.end(), [&](ir::DimId a, ir::DimId b) {
+                return ir::position(dims, a) < ir::position(dims, b);
+            });
+            return true;
+        }
+        return false;
     }
 
     bool is_flipped(ir::DimId dim) const {
@@ -131,7 +153,11 @@ class VectorFormChooser {
         for (const ir::Output& output : kernel_.outputs) {
             const Access access = access_to(output.tensor);
             const bool vectors = access == Access::vectors;
-            if (access == Access::unsupported || (row.size() > 1 && !vectors)) return false;
+            const bool per_row = std::none_of(row.begin(), row.end(), [&](ir::DimId dim) {
+                return ir::contains(kernel_.factors(output.tensor.type.dims), dim);
+            });
+            if (access == Access::unsupported || (row.size() > 1 && !vectors && !per_row))
+                return false;
             result_.access.push_back(vectors ? info(output.tensor.type.dtype).bytes : 0);
             if (vectors) narrowest_ = std::min(narrowest_, info(output.tensor.type.dtype).bytes);
             any_along_row_ |= vectors;

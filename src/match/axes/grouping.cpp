@@ -93,12 +93,22 @@ std::string Grouping::merge() {
         changed = false;
         for (std::size_t i = 0; i < groups_.size() && !changed; ++i)
             for (std::size_t j = 0; j < groups_.size() && !changed; ++j)
-                if (i != j && can_merge(groups_[i], groups_[j])) {
+                if (i != j && can_merge(groups_[i], groups_[j]) &&
+                    !are_separate(groups_[i], groups_[j])) {
                     append(groups_[i], groups_[j]);
                     changed = true;
                 }
     }
     return "";
+}
+
+// Without a product, rows need not be one dimension with what a reduction along them reads.
+bool Grouping::are_separate(const Group& outer, const Group& inner) const {
+    if (k_ != kNoAxis) return false;
+    for (const auto& [node, groups] : space_.groups())
+        for (const Group& axes : groups)
+            if (holds(axes, outer.back()) != holds(axes, inner.front())) return true;
+    return false;
 }
 
 bool Grouping::join(Axis outer, Axis inner) {

@@ -68,6 +68,7 @@ class Grouping {
     // Appends `second` to `first` and removes it from the list of groups.
     void append(Group& first, Group& second);
     bool can_merge(const Group& outer, const Group& inner) const;
+    bool are_separate(const Group& outer, const Group& inner) const;
 
     const graph::Graph& graph_;
     const Space& space_;

@@ -108,12 +108,14 @@ class Planner {
     // Without a product, all dimensions have the role `batch`: the contiguous one becomes N, the
     // last of the others M. Returns why that is impossible, or "".
     std::string name_rows(Layout& layout) {
-        const auto n = take_group(Role::batch, grouping_.innermost(kFirstResult));
+        const Axis fastest = grouping_.innermost(kFirstResult);
+        const auto n =
+            take_group(Role::batch, fastest != kNoAxis ? fastest : grouping_.innermost(0));
         if (!n) return "it is a single number";
-        const auto& groups = grouping_.groups();
+        std::vector<Group> groups, others;
+        for (const Group& group : grouping_.groups())
+            (grouping_.role(group.front()) == Role::other ? others : groups).push_back(group);
         for (std::size_t i = 0; i < groups.size(); ++i) {
-            if (grouping_.role(groups[i].front()) == Role::other)
-                return "an operand is larger than the rotated tensor";
             const std::size_t from_last = groups.size() - 1 - i;
             const std::string name = from_last == 0 ? "M" : fmt::format("B{}", from_last);
             auto atoms = add_atoms(layout, groups[i], name, from_last == 0 ? "P" : name);
@@ -122,8 +124,8 @@ class Planner {
             else
                 layout.batches.push_back(std::move(atoms));
         }
-        if (layout.m.empty()) return "it is a single row";
         layout.n = add_atoms(layout, *n, "N", "G");
+        add_others(layout, others);
         return repeated_name(layout);
     }
 
@@ -155,11 +157,16 @@ class Planner {
         layout.m = add_atoms(layout, *m, "M", "P");
         layout.n = add_atoms(layout, *n, "N", "G");
         layout.k = add_atoms(layout, *k, "K", "K");
+        add_others(layout, others);
+        return repeated_name(layout);
+    }
+
+    // Names dimensions that only side operands have.
+    void add_others(Layout& layout, const std::vector<Group>& others) {
         for (std::size_t i = 0; i < others.size(); ++i) {
             const std::string name = i == 0 ? "S" : fmt::format("S{}", i + 1);
             add_atoms(layout, others[i], name, name);
         }
-        return repeated_name(layout);
     }
 
     // Why two atoms have the same name, or "". A text could not tell them apart.

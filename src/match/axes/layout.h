@@ -37,7 +37,8 @@ struct KernelTensor {
 struct Layout {
     std::vector<Atom> atoms;  // of the batches, M, N, K, then of dimensions the product lacks
     std::vector<Atoms> batches;
-    Atoms m, n, k;  // without a product: the rows, the contiguous dimension, and nothing
+    Atoms m, n, k;  // without a product: the rows, if any, the contiguous dimension, and
+                    // nothing
     KernelTensor a, b;
     std::vector<KernelTensor> results, sides;
     bool swapped = false;  // computes the transposed product: `a` is the anchor's b

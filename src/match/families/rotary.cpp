@@ -6,8 +6,7 @@
 #include "graph/halves.h"
 #include "graph/operators.h"
 #include "match/families/family.h"
-#include "match/operators/pointwise.h"
-#include "match/text/cost.h"
+#include "match/regions/start.h"
 #include "match/text/write.h"
 
 namespace fact::match {
@@ -37,50 +36,9 @@ std::vector<ValueId> roots_of(const Graph& graph, const std::set<NodeId>& taken,
     return roots;
 }
 
-// The start of a region without a product; nullopt if a kernel cannot read the value.
-std::optional<Anchor> start_at(const Graph& graph, ValueId root) {
-    if (!unsupported_type(graph, root, true).empty()) return std::nullopt;
-    const auto& type = *graph[root].type;
-    Anchor anchor;
-    anchor.node = kNoProduct;
-    anchor.rule = "rotary";
-    anchor.a = anchor.b = anchor.result = root;
-    anchor.k = kNoAxis;
-    Shape shape;
-    for (std::size_t i = 0; i < type.sizes.size(); ++i) {
-        if (type.sizes[i] == 0 || (type.sizes[i] > 1 && type.strides[i] == 0)) return std::nullopt;
-        shape.push_back({anchor.space.add_axis(type.sizes[i])});
-    }
-    anchor.space.place(root, std::move(shape));
-    return anchor;
-}
-
 bool joins(const Graph& graph, const Region& region) {
     return std::ranges::any_of(
         region.nodes, [&](NodeId id) { return read_joining(graph, graph[id]).has_value(); });
-}
-
-Result<Pattern> write_rotary(const Graph& graph, const Facts& facts, const Region& region,
-                             const Options& options, const GpuSpec& gpu) {
-    const auto layout = layout_of(graph, region);
-    if (!layout) return layout.error();
-    const auto written = write_kernel(graph, facts, region, *layout, options.tf32.products);
-    if (!written) return written.error();
-    Pattern pattern = assemble(graph, region.nodes, region.outputs, *written);
-    pattern.rule = "rotary";
-    pattern.where = graph[region.nodes.back()].where;
-    pattern.problem.operands = graph[region.anchor.a].type->dtype;
-    pattern.problem.output = graph[region.outputs.front()].type->dtype;
-    pattern.problem.m = layout->extent(layout->m);
-    pattern.problem.n = layout->extent(layout->n);
-    pattern.problem.k = 1;
-    for (const Atoms& dim : layout->batches) pattern.problem.batch *= layout->extent(dim);
-    pattern.cost = cost_of(graph, region.nodes, pattern, options, gpu);
-    const auto expected = staged_us(*written, options, gpu);
-    if (!expected) return expected.error();
-    pattern.cost.expected_us = *expected;
-    set_priority_and_family(graph, pattern);
-    return pattern;
 }
 
 bool begins_rotary(const Search& search, const Node& node) {
@@ -94,13 +52,13 @@ Result<Candidate> find_rotary(Search& search, NodeId node) {
         "it splits a tensor into halves that are not joined again as in a rotary embedding";
     const ValueId source = read_halving(graph, graph[node])->source;
     for (const ValueId root : roots_of(graph, search.taken, source)) {
-        auto anchor = start_at(graph, root);
+        auto anchor = start_at(graph, root, "rotary");
         if (!anchor) continue;
         Growth growth = grow(graph, search.facts, std::move(*anchor), search.taken);
         for (const Region& region : regions(graph, search.facts, growth, true)) {
             // A region may start from the same value and not contain this node.
             if (!joins(graph, region) || !std::ranges::binary_search(region.nodes, node)) continue;
-            auto pattern = write_rotary(graph, search.facts, region, search.options, search.gpu);
+            auto pattern = write_pattern(graph, search.facts, region, search.options, search.gpu);
             if (!pattern) {
                 reason = pattern.error().message;
                 continue;

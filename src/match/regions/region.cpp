@@ -71,7 +71,9 @@ bool take_second_linear(const Graph& graph, Region& region, NodeId producer) {
 // that makes a mask, and a second linear of the same input.
 void take_producers(const Graph& graph, const Facts& facts, Region& region, NodeSet& nodes) {
     Space& space = region.anchor.space;
-    const std::int64_t limit = count(*graph[region.outputs.front()].type);
+    std::int64_t limit = count(*graph[region.outputs.front()].type);
+    if (region.anchor.node == kNoProduct)
+        limit = std::max(limit, count(*graph[region.anchor.a].type));
     // As many producers again as operators after the product, which limits the time.
     for (bool changed = true; changed && nodes.size() < 2 * kMaxTaken;) {
         changed = false;
@@ -99,10 +101,10 @@ void take_producers(const Graph& graph, const Facts& facts, Region& region, Node
     }
 }
 
-// Lists the result of `last`, then the statistics of norms that other nodes read. Returns why a
-// value that others read cannot be a result, or "".
+// Lists the result of `last`, then the statistics of norms that other nodes read; with `several`,
+// all values that others read. Returns why such a value cannot be a result, or "".
 std::string find_outputs(const Graph& graph, const Facts& facts, const NodeSet& nodes, NodeId last,
-                         std::vector<ValueId>& outputs) {
+                         bool several, std::vector<ValueId>& outputs) {
     outputs = {graph[last].outputs.front()};
     for (const NodeId id : nodes)
         for (const ValueId value : graph[id].outputs) {
@@ -110,7 +112,8 @@ std::string find_outputs(const Graph& graph, const Facts& facts, const NodeSet& 
             const bool escapes = facts.escapes[graph::index(value)];
             const auto outside = used_outside(facts, value, nodes);
             if (!escapes && outside.empty()) continue;
-            if (value != graph[id].outputs.front() && !feeds_back(graph, facts, nodes, outside)) {
+            const bool is_first = value == graph[id].outputs.front();
+            if (is_first == several && !feeds_back(graph, facts, nodes, outside)) {
                 outputs.push_back(value);
                 continue;
             }
@@ -121,10 +124,57 @@ std::string find_outputs(const Graph& graph, const Facts& facts, const NodeSet& 
     return "";
 }
 
+// Whether a kernel can write the node's result.
+bool can_store(const Graph& graph, NodeId id) {
+    const DType dtype = graph[graph[id].outputs.front()].type->dtype;
+    return dtype == DType::bf16 || dtype == DType::f16 || dtype == DType::f32;
+}
+
+// Everything within reach but what reads, or is, a value that others read and no kernel can write.
+NodeSet all_within_reach(const Graph& graph, const Facts& facts, const Growth& growth) {
+    NodeSet nodes(growth.reach.begin(), growth.reach.end());
+    for (bool changed = true; changed;) {
+        changed = false;
+        for (const NodeId id : NodeSet(nodes)) {
+            const ValueId value = graph[id].outputs.front();
+            if (can_store(graph, id) || only_used_in(facts, value, nodes)) continue;
+            nodes.erase(id);
+            changed = true;
+        }
+    }
+    return nodes;
+}
+
+// The last operator of a region, and all of them.
+using EndAndNodes = std::pair<NodeId, NodeSet>;
+
+// What regions of the growth consist of: what each operator within reach needs; without a product
+// also everything within reach, which ends in its largest result.
+std::vector<EndAndNodes> node_sets(const Graph& graph, const Facts& facts, const Growth& growth) {
+    std::vector<NodeId> ends = growth.reach;
+    const bool has_product = growth.anchor.node != kNoProduct;
+    // The whole result of a linear cut in two does not exist, except after aten.glu.
+    const auto& cut = growth.anchor.cut;
+    if (has_product && !cut) ends.insert(ends.begin(), growth.anchor.node);
+    if (cut && !cut->second) ends.insert(ends.begin(), cut->nodes.front());
+    std::vector<EndAndNodes> sets;
+    for (const NodeId last : ends) sets.emplace_back(last, needed(graph, growth, last));
+    if (has_product) return sets;
+    NodeSet all = all_within_reach(graph, facts, growth);
+    std::optional<NodeId> last;
+    const auto size = [&](NodeId id) { return count(*graph[graph[id].outputs.front()].type); };
+    for (const NodeId id : all)
+        if (!only_used_in(facts, graph[id].outputs.front(), all) &&
+            (!last || size(id) >= size(*last)))
+            last = id;
+    if (last && all != needed(graph, growth, *last)) sets.emplace_back(*last, std::move(all));
+    return sets;
+}
+
 // Why no region with the node `id` is convex, or "": one of the node's operands is computed outside
-// the region from a result of a node of `inside`. Nodes before `first`, the product, cannot depend
-// on the region. In a deep network every later residual is such a node, and growing through them
-// all would take time quadratic in the network's depth.
+// the region from a result of a node of `inside`. Nodes before `first`, the first one, cannot
+// depend on the region. In a deep network every later residual is such a node, and growing through
+// them all would take time quadratic in the network's depth.
 std::string cycle_reason(const Graph& graph, const NodeSet& inside, NodeId first, NodeId id) {
     NodeSet visited;
     std::vector<NodeId> open{id};
@@ -164,10 +214,15 @@ PlacedTensor before_permutes(const Graph& graph, const Facts& facts, std::set<No
     return tensor;
 }
 
-Growth grow(const Graph& graph, Facts& facts, Anchor anchor, const NodeSet& taken) {
+Growth grow(const Graph& graph, Facts& facts, Anchor anchor, const NodeSet& taken,
+            std::size_t most) {
     Growth growth{std::move(anchor), {}, {}};
     Space space = growth.anchor.space;
     NodeSet inside{growth.anchor.node};
+    const auto& first_users = facts.users[graph::index(growth.anchor.result)];
+    const NodeId first = growth.anchor.node != kNoProduct ? growth.anchor.node
+                         : first_users.empty()            ? NodeId{}
+                                                          : std::ranges::min(first_users);
     NodeSet open;  // in execution order, so operands come first
     const auto open_users = [&](ValueId value) {
         const auto& users = facts.users[graph::index(value)];
@@ -184,13 +239,12 @@ Growth grow(const Graph& graph, Facts& facts, Anchor anchor, const NodeSet& take
         if (is_anchor(graph[id]) ||
             graph::facts_of(graph[id]).kind == graph::OperatorKind::attention || taken.contains(id))
             continue;
-        if (growth.reach.size() == kMaxTaken) {
-            growth.stops[id] = fmt::format(
-                "the product has already absorbed {} operators, the most it may", kMaxTaken);
+        if (growth.reach.size() == most) {
+            growth.stops[id] =
+                fmt::format("the product has already absorbed {} operators, the most it may", most);
             continue;
         }
-        if (std::string reason = cycle_reason(graph, inside, growth.anchor.node, id);
-            !reason.empty()) {
+        if (std::string reason = cycle_reason(graph, inside, first, id); !reason.empty()) {
             growth.stops[id] = std::move(reason);
             continue;
         }
@@ -212,23 +266,18 @@ Growth grow(const Graph& graph, Facts& facts, Anchor anchor, const NodeSet& take
 
 std::vector<Region> regions(const Graph& graph, const Facts& facts, Growth& growth,
                             bool producers) {
-    std::vector<NodeId> ends = growth.reach;
     const bool has_product = growth.anchor.node != kNoProduct;
-    // The whole result of a linear cut in two does not exist, except after aten.glu.
     const auto& cut = growth.anchor.cut;
-    if (has_product && !cut) ends.insert(ends.begin(), growth.anchor.node);
-    if (cut && !cut->second) ends.insert(ends.begin(), cut->nodes.front());
     std::vector<Region> found;
-    for (const NodeId last : ends) {
-        NodeSet nodes = needed(graph, growth, last);
-        const DType dtype = graph[graph[last].outputs.front()].type->dtype;
-        if (dtype != DType::bf16 && dtype != DType::f16 && dtype != DType::f32) {
+    for (auto& [last, nodes] : node_sets(graph, facts, growth)) {
+        if (!can_store(graph, last)) {
             growth.stops[last] =
-                fmt::format("a kernel cannot have a result of type {}", info(dtype).name);
+                fmt::format("a kernel cannot have a result of type {}",
+                            info(graph[graph[last].outputs.front()].type->dtype).name);
             continue;
         }
         Region region{growth.anchor, {}, {}, {}, {}, {}};
-        std::string reason = find_outputs(graph, facts, nodes, last, region.outputs);
+        std::string reason = find_outputs(graph, facts, nodes, last, !has_product, region.outputs);
         if (!reason.empty()) {
             growth.stops[last] = std::move(reason);
             continue;

@@ -26,7 +26,7 @@ struct Siblings {
 struct Region {
     Anchor anchor;                        // its space covers the whole region
     std::vector<graph::NodeId> nodes;     // in execution order
-    std::vector<graph::ValueId> outputs;  // the last node's, then statistics that others read
+    std::vector<graph::ValueId> outputs;  // the last node's, then others that are read outside
     // The operands, each as it is before permutes that only the region uses.
     PlacedTensor a, b;
     std::vector<SideUse> sides;
@@ -47,13 +47,15 @@ struct Growth {
     std::map<graph::NodeId, std::string> stops;  // consumers it cannot absorb, and why
 };
 
-// Finds the operators after a product that can be computed with it; leaves out those of `taken`.
+// Finds the operators after a product that can be computed with it, `most` of them; leaves out
+// those of `taken`.
 Growth grow(const graph::Graph& graph, Facts& facts, Anchor anchor,
-            const std::set<graph::NodeId>& taken = {});
+            const std::set<graph::NodeId>& taken = {}, std::size_t most = kMaxTaken);
 
 // One region for each operator within reach that may be the last one, smallest first. Each contains
 // what its last operator needs, and with `producers` also pointwise operators that compute only its
-// side operands. Adds to growth.stops why an operator cannot be the last one.
+// side operands. Without a product, values that others read are results too, and one more region
+// contains all that is within reach. Adds to growth.stops why an operator cannot be the last one.
 std::vector<Region> regions(const graph::Graph& graph, const Facts& facts, Growth& growth,
                             bool producers);
 

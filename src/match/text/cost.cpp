@@ -5,6 +5,8 @@
 
 #include <algorithm>
 #include <map>
+#include <string_view>
+#include <unordered_set>
 
 #include "sol/work.h"
 #include "target/arch.h"
@@ -63,13 +65,12 @@ Cost cost_of(const Graph& graph, const Region& region, const Layout& layout, con
 Cost cost_of(const Graph& graph, const std::vector<NodeId>& nodes, const Pattern& pattern,
              const Options& options, const GpuSpec& gpu) {
     Cost cost;
-    const auto add = [&](const std::vector<std::string>& names) {
-        for (const auto& value : graph.values)
-            if (std::ranges::find(names, value.name) != names.end())
-                cost.bytes += sol::stored_bytes(*value.type);
-    };
-    add(pattern.inputs);
-    add(pattern.outputs);
+    std::unordered_set<std::string_view> moved(pattern.inputs.begin(), pattern.inputs.end());
+    moved.insert(pattern.outputs.begin(), pattern.outputs.end());
+    for (const auto& value : graph.values) {
+        if (moved.empty()) break;
+        if (moved.erase(value.name) > 0) cost.bytes += sol::stored_bytes(*value.type);
+    }
     cost.flops = add_operators(graph, nodes, options, gpu, cost);
     const sol::NodeWork first = sol::work_of(graph, graph[nodes.front()]);
     const auto unit = sol::as_work(first, sol::Runner::torch, options.tf32).unit;

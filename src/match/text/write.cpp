@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <set>
+#include <unordered_set>
 
 #include "dsl/dsl.h"
 #include "match/text/cost.h"
@@ -41,6 +42,17 @@ schedule::Problem problem_of(const Graph& graph, const Region& region, const Lay
     return problem;
 }
 
+schedule::Problem rows_problem_of(const Graph& graph, const Region& region, const Layout& layout) {
+    schedule::Problem problem;
+    problem.operands = graph[region.anchor.a].type->dtype;
+    problem.output = graph[region.outputs.front()].type->dtype;
+    problem.m = layout.extent(layout.m);
+    problem.n = layout.extent(layout.n);
+    problem.k = 1;
+    for (const Atoms& dim : layout.batches) problem.batch *= layout.extent(dim);
+    return problem;
+}
+
 // Everything that a realization depends on, and nothing about where the pattern was found.
 std::string family_key(const Graph& graph, const Pattern& pattern) {
     const auto& p = pattern.problem;
@@ -55,10 +67,12 @@ std::string family_key(const Graph& graph, const Pattern& pattern) {
             if (const auto& half = binding.half)
                 key += fmt::format(" half {} {} {}", half->dim, half->number, half->stepped);
         }
-    std::set<std::string_view> nodes(pattern.nodes.begin(), pattern.nodes.end());
+    std::unordered_set<std::string_view> nodes(pattern.nodes.begin(), pattern.nodes.end());
     nodes.insert(pattern.copied.begin(), pattern.copied.end());
-    for (const auto& node : graph.nodes)
-        if (nodes.contains(node.name)) key += "\n" + node.target;
+    for (const auto& node : graph.nodes) {
+        if (nodes.empty()) break;
+        if (nodes.erase(node.name) > 0) key += "\n" + node.target;
+    }
     return key;
 }
 
@@ -98,12 +112,15 @@ Result<Pattern> pattern_of(const Graph& graph, const Region& region, const Layou
     Pattern pattern = assemble(graph, region.nodes, region.outputs, written);
     pattern.rule = region.anchor.rule;
     pattern.convolution = region.anchor.form == graph::ProductForm::convolution;
-    pattern.problem = problem_of(graph, region, layout, uses_tf32(region, options));
-    pattern.cost = cost_of(graph, region, layout, options, gpu);
+    const bool has_product = region.anchor.node != kNoProduct;
+    pattern.problem = has_product ? problem_of(graph, region, layout, uses_tf32(region, options))
+                                  : rows_problem_of(graph, region, layout);
+    pattern.cost = has_product ? cost_of(graph, region, layout, options, gpu)
+                               : cost_of(graph, region.nodes, pattern, options, gpu);
     const auto expected = staged_us(written, options, gpu);
     if (!expected) return expected.error();
     pattern.cost.expected_us = *expected;
-    pattern.where = graph[region.anchor.node].where;
+    pattern.where = graph[has_product ? region.anchor.node : region.nodes.back()].where;
     set_priority_and_family(graph, pattern);
     return pattern;
 }

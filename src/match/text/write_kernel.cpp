@@ -42,7 +42,7 @@ Result<WrittenKernel> KernelWriter::write() {
     number_sides(region_, side_of_);
     for (const Atom& atom : layout_.atoms) extents_[atom.name] = atom.extent;
     forms_.emplace(kernel_, layout_, region_.anchor.space.has_halves());
-    matrix_ = {forms_->dim(layout_.m), forms_->dim(layout_.n)};
+    matrix_ = {forms_->dim(layout_.m.empty() ? layout_.n : layout_.m), forms_->dim(layout_.n)};
     add_params();
     const bool has_product = region_.anchor.node != kNoProduct;
     if (has_two_products() && layout_.swapped)
@@ -61,8 +61,9 @@ Result<WrittenKernel> KernelWriter::write() {
     recognise_activations(kernel_, tags_);
     if (joins_) name_rotary();
     std::string base = region_.siblings ? "linears" : std::string(name(region_.anchor.form));
+    if (!has_product) base = region_.anchor.rule;
     if (region_.fold) base = (region_.fold->form.centered ? "layer_norm_" : "rms_norm_") + base;
-    kernel_.name = has_product ? kernel_name(base, kernel_, tags_) : region_.anchor.rule;
+    kernel_.name = joins_ && !has_product ? region_.anchor.rule : kernel_name(base, kernel_, tags_);
     if (joins_) merge_equal(kernel_);
     ir::drop_dead(kernel_);
     if (std::string wrong = ir::verify(kernel_); !wrong.empty())

@@ -1,0 +1,346 @@
+#include "lower/pipeline/long_rows.h"
+
+#include <algorithm>
+#include <limits>
+#include <map>
+#include <optional>
+
+#include "ir/dims.h"
+#include "ir/extents.h"
+
+namespace fact::lower {
+
+namespace {
+
+using ir::BinaryOp;
+using ir::contains;
+using ir::DimId;
+using ir::ExprId;
+using ir::ReduceOp;
+using ir::UnaryOp;
+
+using Dims = std::vector<DimId>;
+
+// In elements.
+constexpr std::int64_t kLongestRow = 16384;  // longer ones do not fit a thread block's registers
+constexpr std::int64_t kMaxPart = 4096, kMinPart = 32;
+// Thread blocks that keep a GPU busy, and the elements for which that matters.
+constexpr std::int64_t kManyBlocks = 264, kManyElements = 1 << 20;
+constexpr std::int64_t kColumnsPerBlock = 32;  // if neighbouring rows are neighbours in memory
+
+// The largest divisor of `number` that is at most `most`.
+std::int64_t divisor(std::int64_t number, std::int64_t most) {
+    for (std::int64_t tried = std::min(number, most); tried > 1; --tried)
+        if (number % tried == 0) return tried;
+    return 1;
+}
+
+// What a part of the row is reduced over, and what numbers the parts.
+struct Parts {
+    Dims inner, outer;
+    std::int64_t length = 1;  // elements of a part
+};
+
+class Splitter {
+  public:
+    Splitter(const ir::Kernel& kernel, const std::vector<std::int64_t>& extents)
+        : from_(kernel), to_(kernel), build_(to_), extents_(extents) {
+        to_.exprs.clear();
+        extents_.resize(kernel.dims.size(), ir::kUnknownExtent);  // constants know their own
+        moved_.resize(kernel.exprs.size());
+    }
+
+    bool has_split() const { return !split_.empty(); }
+
+    ir::Kernel run() {
+        for (std::size_t i = 0; i < from_.exprs.size(); ++i) {
+            const auto id = static_cast<ExprId>(i);
+            ir::Expr expr = from_.exprs[i];
+            const std::size_t first = to_.exprs.size();
+            if (const auto split = split_reduction(id)) {
+                moved_[i] = *split;
+                for (std::size_t e = first; e < to_.exprs.size(); ++e)
+                    to_.exprs[e].span = expr.span;
+                to_.exprs[ir::index(*split)].name = expr.name;
+                // Without this, every element would combine the parts again.
+                to_.exprs[ir::index(*split)].stored = expr.stored || is_read_along_row(id);
+                continue;
+            }
+            ir::for_each_operand(expr.node, [&](ExprId& x) { x = moved(x); });
+            moved_[i] = to_.add(std::move(expr));
+        }
+        for (ir::Output& output : to_.outputs) output.value = moved(output.value);
+        ir::drop_dead(to_);
+        return std::move(to_);
+    }
+
+  private:
+    ExprId moved(ExprId id) const { return moved_[ir::index(id)]; }
+    template <class Node>
+    const Node* as(ExprId id) const {
+        return std::get_if<Node>(&from_[id].node);
+    }
+
+    // Whether something along the row, not just one number for each row, is computed from a
+    // reduction.
+    bool is_read_along_row(ExprId reduction) const {
+        const Dims over = from_.factors(std::get<ir::Reduce>(from_[reduction].node).over);
+        std::vector<bool> depends(from_.exprs.size());
+        depends[ir::index(reduction)] = true;
+        for (std::size_t i = ir::index(reduction) + 1; i < from_.exprs.size(); ++i) {
+            ir::for_each_operand(from_.exprs[i].node, [&](ExprId x) {
+                if (depends[ir::index(x)]) depends[i] = true;
+            });
+            const Dims dims = from_.factors(from_.exprs[i].type.dims);
+            if (depends[i] && live_[i] &&
+                std::ranges::any_of(over, [&](DimId dim) { return contains(dims, dim); }))
+                return true;
+        }
+        return false;
+    }
+
+    std::int64_t extent(DimId dim) const {
+        return to_[dim].extent ? *to_[dim].extent : extents_[ir::index(dim)];
+    }
+    std::int64_t count(const Dims& dims) const {
+        std::int64_t product = 1;
+        for (const DimId dim : dims) product *= extent(dim);
+        return product;
+    }
+
+    // The reduction in two steps; nullopt if it stays one.
+    std::optional<ExprId> split_reduction(ExprId id) {
+        if (const auto known = split_.find(id); known != split_.end())
+            return combine(id, known->second);
+        const auto* reduce = as<ir::Reduce>(id);
+        if (!reduce || !live_[ir::index(id)]) return std::nullopt;
+        const auto parts = parts_of(*reduce);
+        if (!parts) return std::nullopt;
+        const ExprId part = store(build_.reduce(reduce->op, factored(reduce->x), parts->inner));
+        split_[id] = {*parts, part, {}};
+        // What else the same pass over the row can find is stored next to it, so that one kernel
+        // computes both.
+        for (std::size_t i = ir::index(id) + 1; i < from_.exprs.size(); ++i) {
+            const auto later = static_cast<ExprId>(i);
+            if (!live_[i] || split_.contains(later)) continue;
+            if (is_sum_of_squares(later, id))
+                split_[later] = {*parts, store(squares_of_part(id)), id};
+            else if (is_sum_of_exponentials(later, id))
+                split_[later] = {*parts, store(exponentials_of_part(id)), id};
+        }
+        return combine(id, split_.at(id));
+    }
+
+    struct Split {
+        Parts parts;
+        ExprId part{};               // in to_
+        std::optional<ExprId> from;  // the sum or maximum, in from_, that this reduction follows
+    };
+
+    ExprId store(ExprId id) {
+        to_.exprs[ir::index(id)].stored = true;
+        return id;
+    }
+    ExprId factored(ExprId id) { return in_factors(moved(id)); }
+    ExprId in_factors(ExprId id) { return build_.view(id, to_.factors(to_[id].type.dims)); }
+    ExprId length_of(const Parts& parts) {
+        return build_.literal(static_cast<double>(parts.length));
+    }
+
+    // sum((x - sum(x) / n) * (x - sum(x) / n)), where `sum` is sum(x) over the same dimensions.
+    bool is_sum_of_squares(ExprId id, ExprId sum) const {
+        const auto* outer = as<ir::Reduce>(id);
+        const auto& inner = std::get<ir::Reduce>(from_[sum].node);
+        if (!outer || outer->op != ReduceOp::sum || inner.op != ReduceOp::sum ||
+            outer->over != inner.over)
+            return false;
+        const auto* square = as<ir::Binary>(outer->x);
+        if (!square || square->op != BinaryOp::mul || square->a != square->b) return false;
+        const auto* centered = as<ir::Binary>(square->a);
+        return centered && centered->op == BinaryOp::sub && centered->a == inner.x &&
+               mean_of(centered->b, sum);
+    }
+    bool mean_of(ExprId id, ExprId sum) const {
+        const auto* mean = as<ir::Binary>(id);
+        return mean && mean->op == BinaryOp::div && mean->a == sum &&
+               (as<ir::Extent>(mean->b) || as<ir::Literal>(mean->b));
+    }
+
+    // sum(exp(x - max(x))), where `max` is max(x) over the same dimensions; logsumexp's maximum is
+    // 0 if it is infinite.
+    bool is_sum_of_exponentials(ExprId id, ExprId max) const {
+        const auto* outer = as<ir::Reduce>(id);
+        const auto& inner = std::get<ir::Reduce>(from_[max].node);
+        if (!outer || outer->op != ReduceOp::sum || inner.op != ReduceOp::max ||
+            outer->over != inner.over)
+            return false;
+        const auto* power = as<ir::Unary>(outer->x);
+        if (!power || power->op != UnaryOp::exp) return false;
+        const auto* below = as<ir::Binary>(power->x);
+        return below && below->op == BinaryOp::sub && below->a == inner.x &&
+               maximum_in(below->b, max);
+    }
+    bool maximum_in(ExprId id, ExprId max) const {
+        if (id == max) return true;
+        const auto* select = as<ir::Select>(id);
+        return select && select->b == max && as<ir::Literal>(select->a);
+    }
+
+    // The mean of each part, from its sum.
+    ExprId mean_of_part(const Split& sum) {
+        return build_.binary(BinaryOp::div, sum.part, length_of(sum.parts));
+    }
+    ExprId squares_of_part(ExprId sum) {
+        const Split& split = split_.at(sum);
+        const ExprId mean = mean_of_part(split);
+        const ExprId x = factored(std::get<ir::Reduce>(from_[sum].node).x);
+        const ExprId centered = build_.binary(BinaryOp::sub, x, mean);
+        return build_.reduce(ReduceOp::sum, build_.binary(BinaryOp::mul, centered, centered),
+                             split.parts.inner);
+    }
+
+    // The maximum of each part; 0 for one whose elements are all -inf, which exp makes 0.
+    ExprId top_of_part(const Split& max) {
+        const ExprId lowest = build_.literal(-std::numeric_limits<double>::infinity());
+        const ExprId is_lowest = build_.binary(BinaryOp::eq, max.part, lowest);
+        const ExprId zero = build_.literal(0);
+        return build_.select(is_lowest, zero, max.part);
+    }
+    ExprId exponentials_of_part(ExprId max) {
+        const Split& split = split_.at(max);
+        const ExprId top = top_of_part(split);
+        const ExprId x = factored(std::get<ir::Reduce>(from_[max].node).x);
+        const ExprId below = build_.binary(BinaryOp::sub, x, top);
+        return build_.reduce(ReduceOp::sum, build_.unary(UnaryOp::exp, below), split.parts.inner);
+    }
+
+    // The reduction of the whole row from those of its parts, with its own dimensions.
+    ExprId combine(ExprId id, const Split& split) {
+        const auto& reduce = std::get<ir::Reduce>(from_[id].node);
+        ExprId part = split.part;
+        if (split.from) {
+            const Split& first = split_.at(*split.from);
+            // What was subtracted in the original: the whole row's mean or maximum.
+            const auto subtracted = [&](ExprId difference) {
+                return factored(std::get<ir::Binary>(from_[difference].node).b);
+            };
+            if (std::get<ir::Reduce>(from_[*split.from].node).op == ReduceOp::sum) {
+                const ExprId whole = subtracted(std::get<ir::Binary>(from_[reduce.x].node).a);
+                const ExprId away = build_.binary(BinaryOp::sub, mean_of_part(first), whole);
+                const ExprId square = build_.binary(BinaryOp::mul, away, away);
+                const ExprId length = length_of(first.parts);
+                const ExprId moved = build_.binary(BinaryOp::mul, square, length);
+                part = build_.binary(BinaryOp::add, part, moved);
+            } else {
+                const ExprId whole = subtracted(std::get<ir::Unary>(from_[reduce.x].node).x);
+                const ExprId lower = build_.binary(BinaryOp::sub, top_of_part(first), whole);
+                part = build_.binary(BinaryOp::mul, part, build_.unary(UnaryOp::exp, lower));
+            }
+        }
+        return build_.view(build_.reduce(reduce.op, part, split.parts.outer), from_[id].type.dims);
+    }
+
+    // How the row of a reduction is split; nullopt if it is not. Splits a dimension if necessary.
+    std::optional<Parts> parts_of(const ir::Reduce& reduce) {
+        const Dims all = to_.factors(from_[reduce.x].type.dims), over = to_.factors(reduce.over);
+        for (const DimId dim : all)
+            if (extent(dim) < 1) return std::nullopt;
+        if (is_flipped(over) || all.empty()) return std::nullopt;
+        const std::int64_t length = count(over), rows = count(all) / length;
+        const bool contiguous = contains(over, all.back());
+        const std::int64_t blocks =
+            contiguous ? rows : (rows + kColumnsPerBlock - 1) / kColumnsPerBlock;
+        const bool idle = blocks < kManyBlocks && rows * length >= kManyElements;
+        if (!idle && (!contiguous || length <= kLongestRow)) return std::nullopt;
+        Parts parts = contiguous ? contiguous_parts(all, over) : column_parts(over, blocks);
+        for (const DimId dim : to_.factors(from_[reduce.x].type.dims))
+            if (contains(to_.factors(reduce.over), dim) && !contains(parts.inner, dim))
+                parts.outer.push_back(dim);
+        parts.length = count(parts.inner);
+        if (parts.outer.empty() || count(parts.outer) == 1 || parts.length < kMinPart)
+            return std::nullopt;
+        return parts;
+    }
+
+    bool is_flipped(const Dims& over) const {
+        return std::ranges::any_of(from_.exprs, [&](const ir::Expr& expr) {
+            const auto* flip = std::get_if<ir::Flip>(&expr.node);
+            return flip && contains(over, flip->dim);
+        });
+    }
+
+    // The innermost dimensions, as many elements as a part may have.
+    Parts contiguous_parts(const Dims& all, const Dims& over) {
+        Parts parts;
+        std::int64_t length = 1;
+        for (std::size_t i = all.size(); i-- > 0 && contains(over, all[i]);) {
+            const std::int64_t own = extent(all[i]), fits = divisor(own, kMaxPart / length);
+            if (fits < own && length * fits < kMinPart) break;
+            parts.inner.insert(parts.inner.begin(), fits == own ? all[i] : split(all[i], fits));
+            length *= fits;
+            if (fits != own) break;
+        }
+        return parts;
+    }
+
+    // Parts of the longest dimension, enough of them to keep the GPU busy.
+    Parts column_parts(const Dims& over, std::int64_t blocks) {
+        const DimId longest = std::ranges::max(over, {}, [&](DimId dim) { return extent(dim); });
+        const std::int64_t wanted = (2 * kManyBlocks + blocks - 1) / blocks;
+        const std::int64_t inner =
+            divisor(extent(longest), std::max(kMinPart, extent(longest) / wanted));
+        Parts parts;
+        for (const DimId dim : over)
+            parts.inner.push_back(dim == longest && inner < extent(dim) ? split(dim, inner) : dim);
+        return parts;
+    }
+
+    // Makes the inner `inner` elements of a dimension a dimension, and returns it.
+    DimId split(DimId dim, std::int64_t inner) {
+        const auto added = [&](std::int64_t length) {
+            to_.dims.push_back({std::to_string(length), length});
+            extents_.push_back(length);
+            return static_cast<DimId>(to_.dims.size() - 1);
+        };
+        const DimId outside = added(extent(dim) / inner), inside = added(inner);
+        for (ir::Dim& other : to_.dims)
+            if (const auto at = std::ranges::find(other.factors, dim); at != other.factors.end()) {
+                *at = outside;
+                other.factors.insert(at + 1, inside);
+            }
+        ir::Dim& whole = to_.dims[ir::index(dim)];
+        whole.extent.reset();
+        whole.factors = {outside, inside};
+        return inside;
+    }
+
+    const ir::Kernel& from_;
+    ir::Kernel to_;
+    ir::Builder build_;
+    std::vector<std::int64_t> extents_;
+    std::vector<ExprId> moved_;  // from_ to to_
+    std::vector<bool> live_ = ir::reachable(from_);
+    std::map<ExprId, Split> split_;  // by the reduction in from_
+};
+
+bool has_product(const ir::Kernel& kernel) {
+    return std::ranges::any_of(kernel.exprs, [](const ir::Expr& expr) {
+        return std::holds_alternative<ir::Product>(expr.node) ||
+               std::holds_alternative<ir::Attention>(expr.node);
+    });
+}
+
+}  // namespace
+
+ir::Kernel split_long_rows(const ir::Kernel& kernel, const std::vector<std::int64_t>& extents) {
+    if (has_product(kernel)) return kernel;
+    ir::Kernel split = kernel;
+    for (;;) {  // the parts of a very long row are a long row themselves
+        Splitter splitter(split, extents);
+        ir::Kernel next = splitter.run();
+        if (!splitter.has_split()) return split;
+        split = std::move(next);
+    }
+}
+
+}  // namespace fact::lower

@@ -1,0 +1,18 @@
+// Reductions over more elements than one thread block should read.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "ir/kernel.h"
+
+namespace fact::lower {
+
+// The same kernel with long reductions in two steps: over parts of the row, whose results are
+// stored, then over the parts. A deviation from a mean and a sum of exponentials below a maximum
+// are found in the same pass as the mean and the maximum, from those of each part. `extents` (by
+// dimension, ir::kUnknownExtent where not known) become constants of dimensions that are split.
+// Kernels with a product stay as they are.
+ir::Kernel split_long_rows(const ir::Kernel& kernel, const std::vector<std::int64_t>& extents);
+
+}  // namespace fact::lower

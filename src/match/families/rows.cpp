@@ -1,0 +1,129 @@
+// Operators that no other family takes: pointwise ones, reductions, softmax and norms along any
+// dimensions, as many in one text as can be computed from one tensor.
+#include <algorithm>
+
+#include "graph/operators.h"
+#include "match/families/family.h"
+#include "match/operators/pointwise.h"
+#include "match/operators/rowwise.h"
+#include "match/regions/start.h"
+#include "match/text/write.h"
+
+namespace fact::match {
+
+using graph::Graph;
+using graph::Node;
+using graph::NodeId;
+using graph::ValueId;
+
+namespace {
+
+// These limit the time for large graphs.
+constexpr std::size_t kMaxOperators = 64;  // of a region
+constexpr std::size_t kMaxTexts = 16;      // that are written for one root
+constexpr std::size_t kMaxRoots = 2;       // that are tried for one operator
+
+bool is_computable(const Graph& graph, const Node& node) {
+    if (is_anchor(node) || node.outputs.empty()) return false;
+    if (find_rowwise(node)) return unsupported_rowwise(graph, node).empty();
+    return unsupported_pointwise(graph, node).empty();
+}
+
+// Whether a text for these operators can be faster than torch's own kernels: torch computes a
+// single pointwise operator as fast as memory allows.
+bool is_worthwhile(const Graph& graph, const Region& region) {
+    int pointwise = 0;
+    for (const NodeId id : region.nodes) {
+        if (find_rowwise(graph[id])) return true;
+        pointwise += find_pointwise(graph[id]) != nullptr;
+    }
+    return pointwise > 1;
+}
+
+std::int64_t count(const Graph& graph, ValueId value) {
+    std::int64_t product = 1;
+    for (const std::int64_t size : graph[value].type->sizes) product *= size;
+    return product;
+}
+
+// The elements of the largest tensor that the operator reads or writes.
+std::int64_t size_of(const Graph& graph, const Node& node) {
+    std::int64_t largest = 0;
+    for (const auto& values : {graph::tensor_inputs(node), node.outputs})
+        for (const ValueId value : values)
+            if (graph[value].type) largest = std::max(largest, count(graph, value));
+    return largest;
+}
+
+// The operators to begin with: those of the largest tensors first, so that what is small is taken
+// along with them; then in execution order.
+std::vector<NodeId> computable_nodes(const Graph& graph) {
+    std::vector<NodeId> nodes;
+    for (std::size_t i = 0; i < graph.nodes.size(); ++i)
+        if (is_computable(graph, graph.nodes[i])) nodes.push_back(static_cast<NodeId>(i));
+    std::ranges::stable_sort(nodes, std::ranges::greater(),
+                             [&](NodeId id) { return size_of(graph, graph[id]); });
+    return nodes;
+}
+
+// The tensors that a region around the node may start from: the largest that it reads.
+std::vector<ValueId> roots_of(const Search& search, NodeId id) {
+    std::vector<ValueId> roots;
+    for (const ValueId value : graph::tensor_inputs(search.graph[id]))
+        if (search.graph[value].type && !search.facts.constant[graph::index(value)])
+            roots.push_back(value);
+    std::ranges::stable_sort(roots, std::ranges::greater(),
+                             [&](ValueId value) { return count(search.graph, value); });
+    if (roots.size() > kMaxRoots) roots.resize(kMaxRoots);
+    return roots;
+}
+
+// The largest region from the root that contains the node and saves time.
+std::optional<Candidate> largest_from(Search& search, Facts& facts, ValueId root, NodeId node) {
+    const Graph& graph = search.graph;
+    auto anchor = start_at(graph, root, "rows");
+    if (!anchor) return std::nullopt;
+    Growth growth = grow(graph, facts, std::move(*anchor), search.taken, kMaxOperators);
+    facts.after_product.clear();  // regions from other roots may take the same operators
+    auto found = regions(graph, facts, growth, true);
+    std::ranges::stable_sort(found, std::ranges::greater(),
+                             [](const Region& region) { return region.nodes.size(); });
+    if (found.size() > kMaxTexts) found.resize(kMaxTexts);
+    for (const Region& region : found) {
+        if (!std::ranges::binary_search(region.nodes, node) || !is_worthwhile(graph, region))
+            continue;
+        auto pattern = guarded(
+            [&] { return write_pattern(graph, facts, region, search.options, search.gpu); });
+        if (pattern && pattern->priority > 0)
+            return Candidate{node, region.nodes, std::move(*pattern)};
+        if (!pattern) search.note(region.nodes.back(), pattern.error().message);
+    }
+    for (const auto& [stop, reason] : growth.stops) search.note(stop, reason);
+    return std::nullopt;
+}
+
+std::vector<Candidate> find_rows(Search& search) {
+    Facts facts = search.facts;
+    facts.after_product.clear();  // products have chosen
+    std::vector<Candidate> found;
+    for (const NodeId node : computable_nodes(search.graph)) {
+        if (search.taken.contains(node)) continue;
+        std::optional<Candidate> best;
+        for (const ValueId root : roots_of(search, node)) {
+            auto candidate = largest_from(search, facts, root, node);
+            if (candidate && (!best || candidate->pattern.priority > best->pattern.priority))
+                best = std::move(candidate);
+        }
+        if (!best) continue;
+        search.taken.insert(best->nodes.begin(), best->nodes.end());
+        found.push_back(std::move(*best));
+    }
+    return found;
+}
+
+}  // namespace
+
+// Declared and listed in families.cpp.
+extern const Family kRows{'o', Round::second, Anywhere{find_rows}};
+
+}  // namespace fact::match

@@ -1,0 +1,125 @@
+// Long reductions in two steps: the same numbers, and few passes over the row.
+#include "lower/pipeline/long_rows.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+#include <random>
+
+#include "built_kernel.h"
+#include "ir/extents.h"
+#include "ir/interpreter.h"
+#include "lower/pipeline/lower.h"
+
+namespace fact::lower {
+namespace {
+
+using ir::BinaryOp;
+using ir::DimId;
+using ir::ExprId;
+using ir::ReduceOp;
+using ir::UnaryOp;
+
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+
+using Row = std::vector<double>;
+
+// The kernel's one output over rows x columns, or over its rows, for one parameter.
+Row run(const ir::Kernel& kernel, Row& x, std::int64_t rows, std::int64_t columns) {
+    const bool whole = kernel.outputs.front().tensor.type.dims.size() == 2;
+    const bool scalar = kernel.outputs.front().tensor.type.dims.empty();
+    Row y(static_cast<std::size_t>(scalar ? 1 : whole ? rows * columns : columns));
+    const ir::TensorView in{x.data(), DType::f64, {rows, columns}, {columns, 1}};
+    ir::TensorView out{y.data(), DType::f64, {}, {}};
+    if (whole) out = {y.data(), DType::f64, {rows, columns}, {columns, 1}};
+    if (!whole && !scalar) out = {y.data(), DType::f64, {columns}, {1}};
+    const auto done = ir::interpret(kernel, std::vector{in}, std::vector{out});
+    EXPECT_TRUE(done.ok()) << done.error().text();
+    return y;
+}
+
+Row random_row(std::int64_t length) {
+    std::mt19937 generator(1);
+    std::normal_distribution<double> normal(3, 2);
+    Row row(static_cast<std::size_t>(length));
+    for (double& x : row) x = normal(generator);
+    return row;
+}
+
+// Splits the kernel and compares both. Returns the number of stages of the split one.
+std::size_t expect_same(const Fixture& f, Row x, std::int64_t rows, std::int64_t columns) {
+    const std::vector<std::int64_t> extents{rows, columns, ir::kUnknownExtent};
+    const ir::Kernel split = split_long_rows(f.kernel, extents);
+    EXPECT_EQ(ir::verify(split), "");
+    const Row expected = run(f.kernel, x, rows, columns), actual = run(split, x, rows, columns);
+    for (std::size_t i = 0; i < expected.size(); ++i)
+        if (std::isnan(expected[i]))
+            EXPECT_TRUE(std::isnan(actual[i])) << i;
+        else
+            EXPECT_NEAR(expected[i], actual[i], 1e-9 * (1 + std::abs(expected[i]))) << i;
+    LowerOptions options;
+    options.extents = extents;
+    const auto pipeline = stages(f.kernel, options);
+    EXPECT_TRUE(pipeline.ok()) << pipeline.error().text();
+    EXPECT_TRUE(lower(f.kernel, options).ok());
+    return pipeline->stages.size();
+}
+
+TEST(LongRows, OfASoftmaxAreReadTwice) {
+    Fixture f("softmax");
+    f.output("y", DType::f32, f.softmax(f.param("x", DType::f32, {f.m, f.n}), f.n));
+    constexpr std::int64_t kColumns = 40960;
+    Row x = random_row(2 * kColumns);
+    EXPECT_EQ(expect_same(f, x, 2, kColumns), 4u);  // parts; maximum; sum; result
+    for (std::int64_t i = 0; i < kColumns / 2; ++i) x[static_cast<std::size_t>(i)] = -kInfinity;
+    expect_same(f, x, 2, kColumns);
+    for (std::int64_t i = 0; i < kColumns; ++i) x[static_cast<std::size_t>(i)] = -kInfinity;
+    expect_same(f, x, 2, kColumns);  // one row is NaN
+}
+
+TEST(LongRows, OfANormKeepItsVariance) {
+    Fixture f("norm");
+    const ExprId x = f.param("x", DType::f32, {f.m, f.n});
+    const ExprId mean =
+        f.b.binary(BinaryOp::div, f.b.reduce(ReduceOp::sum, x, {f.n}), f.b.extent(f.n));
+    const ExprId centered = f.b.binary(BinaryOp::sub, x, mean);
+    const ExprId squares =
+        f.b.reduce(ReduceOp::sum, f.b.binary(BinaryOp::mul, centered, centered), {f.n});
+    const ExprId scale = f.b.unary(UnaryOp::rsqrt, squares);
+    f.output("y", DType::f32, f.b.binary(BinaryOp::mul, centered, scale));
+    EXPECT_EQ(expect_same(f, random_row(2 * 40960), 2, 40960), 4u);
+}
+
+TEST(LongRows, OfAVeryLongSumAreSplitAgain) {
+    Fixture f("total");
+    const ExprId x = f.param("x", DType::f32, {f.m, f.n});
+    f.output("y", DType::f32, f.b.reduce(ReduceOp::sum, x, {f.m, f.n}));
+    EXPECT_EQ(expect_same(f, random_row(1024 * 4096), 1024, 4096), 2u);
+    const ir::Kernel split = split_long_rows(f.kernel, {1 << 15, 1 << 15, ir::kUnknownExtent});
+    EXPECT_EQ(std::ranges::count_if(split.exprs,
+                                    [](const ir::Expr& expr) {
+                                        return std::holds_alternative<ir::Reduce>(expr.node);
+                                    }),
+              3);
+}
+
+TEST(LongRows, FewColumnsAreSplitToo) {
+    Fixture f("columns");
+    const ExprId x = f.param("x", DType::f32, {f.m, f.n});
+    f.output("y", DType::f32, f.b.reduce(ReduceOp::max, x, {f.m}));
+    EXPECT_EQ(expect_same(f, random_row(16384 * 64), 16384, 64), 2u);
+}
+
+// A length without divisors, one that is not known, and rows that fit registers.
+TEST(LongRows, WhatIsNotSplitStaysAsItIs) {
+    Fixture f("plain");
+    f.output("y", DType::f32, f.softmax(f.param("x", DType::f32, {f.m, f.n}), f.n));
+    const auto size = f.kernel.exprs.size();
+    for (const std::int64_t columns : {std::int64_t{40961}, ir::kUnknownExtent, std::int64_t{4096}})
+        EXPECT_EQ(split_long_rows(f.kernel, {512, columns, ir::kUnknownExtent}).exprs.size(), size)
+            << columns;
+}
+
+}  // namespace
+}  // namespace fact::lower

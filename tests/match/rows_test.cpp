@@ -1,0 +1,103 @@
+// Regions without a product: what is taken together, and as which text.
+#include <gtest/gtest.h>
+
+#include "graphs.h"
+
+namespace fact::match {
+namespace {
+
+using testing::body;
+using testing::ids;
+using testing::Names;
+using testing::Net;
+
+TEST(Rows, PointwiseOperatorsAreOneKernel) {
+    Net net;
+    net.dtype = DType::f32;
+    const auto x = net.input("x", {64, 128}), r = net.input("r", {64, 128});
+    const auto gain = net.weight("gain", {128});
+    const auto t = net.pointwise("t", "mul.Tensor", net.pointwise("a", "tanh.default", x), gain);
+    net.output(net.pointwise("y", "add.Tensor", t, r));
+    const auto found = net.discover();
+    ASSERT_EQ(ids(found), Names{"o00_rows_tanh_mul_residual"});
+    EXPECT_EQ(body(found.patterns[0]), "  y = tanh(x) * scale + residual\n");
+    EXPECT_EQ(found.patterns[0].rule, "rows");
+}
+
+TEST(Rows, OnePointwiseOperatorIsTorchs) {
+    Net net;
+    net.output(net.pointwise("y", "tanh.default", net.input("x", {64, 128})));
+    EXPECT_TRUE(net.discover().patterns.empty());
+}
+
+// Values that others read are results beside the last one.
+TEST(Rows, SeveralResultsAreWritten) {
+    Net net;
+    net.dtype = DType::f32;
+    const auto x = net.input("x", {4, 64, 128}), r = net.input("r", {4, 64, 128});
+    const auto sum = net.pointwise("sum", "add.Tensor", x, r);
+    net.output(sum);
+    net.output(
+        net.op("soft", "softmax.int", {{"self", sum}, {"dim", std::int64_t{-1}}}, {4, 64, 128}));
+    const auto found = net.discover();
+    ASSERT_EQ(found.patterns.size(), 1u);
+    EXPECT_EQ(found.patterns[0].outputs, (Names{"soft", "sum"}));
+    EXPECT_EQ(body(found.patterns[0]),
+              "  y2 = x + residual\n"
+              "  t1 = exp(y2 - max(y2, over: N))\n"
+              "  y  = t1 / sum(t1, over: N)\n");
+}
+
+// Statistics over groups of channels, with an affine part by channel.
+TEST(Rows, GroupsOfChannels) {
+    Net net;
+    net.dtype = DType::f32;
+    const auto x = net.input("x", {2, 64, 8, 8});
+    const auto norm = net.op("norm", "group_norm.default",
+                             {{"input", x},
+                              {"num_groups", std::int64_t{32}},
+                              {"weight", net.weight("weight", {64})},
+                              {"bias", net.weight("bias", {64})}},
+                             {2, 64, 8, 8});
+    net.output(net.pointwise("y", "silu.default", norm));
+    const auto found = net.discover();
+    ASSERT_EQ(ids(found), Names{"o00_rows_group_norm_silu"});
+    EXPECT_EQ(body(found.patterns[0]),
+              "  t1 = sum(x.view(B1, P, 2, N), over: [2, N]) / extent(2*N)\n"
+              "  t2 = x.view(B1, P, 2, N) - t1\n"
+              "  t3 = t2 * rsqrt(sum(t2 * t2, over: [2, N]) / extent(2*N) + 1e-05)\n"
+              "  y  = silu(t3.view(B1, P*2, N) * weight + bias)\n");
+}
+
+// What is small is taken along with what is large, although it comes first.
+TEST(Rows, SmallTensorsGoWithLargeOnes) {
+    Net net;
+    net.dtype = DType::f32;
+    const auto sigma = net.input("sigma", {64, 1}), x = net.input("x", {64, 128});
+    const auto square = net.pointwise("square", "mul.Tensor", sigma, sigma);
+    const auto scale = net.pointwise("scale", "reciprocal.default", square);
+    net.output(net.pointwise("y", "mul.Tensor", x, scale));
+    const auto found = net.discover();
+    ASSERT_EQ(found.patterns.size(), 1u);
+    EXPECT_EQ(found.patterns[0].nodes, (Names{"square", "scale", "y"}));
+}
+
+// A region must not read what is computed from its own results.
+TEST(Rows, NothingIsReadThatComesOfTheRegion) {
+    Net net;
+    net.dtype = DType::f32;
+    const auto x = net.input("x", {64, 64});
+    const auto a = net.pointwise("a", "tanh.default", x), b = net.pointwise("b", "exp.default", a);
+    const auto product = net.op("product", "mm.default", {{"self", b}, {"mat2", b}}, {64, 64});
+    const auto sorted = net.pointwise("strange", "sort_of.default", b);
+    const auto sum = net.pointwise("sum", "add.Tensor", b, sorted);
+    net.output(net.pointwise("y", "tanh.default", sum));
+    net.output(product);
+    for (const auto& pattern : net.discover().patterns)
+        EXPECT_FALSE(std::ranges::count(pattern.nodes, "a") > 0 &&
+                     std::ranges::count(pattern.nodes, "sum") > 0)
+            << pattern.kernel;
+}
+
+}  // namespace
+}  // namespace fact::match

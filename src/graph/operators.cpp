@@ -93,9 +93,10 @@ OperatorTable make_table() {
          "adaptive_max_pool2d", "avg_pool2d", "avg_pool3d", "max_pool2d", "max_pool3d",
          "max_pool2d_with_indices"});
     add(OperatorKind::reduction, 2, {"cosine_similarity"});
-    add(OperatorKind::loss, 2, {"mse_loss", "l1_loss", "smooth_l1_loss", "huber_loss"});
+    add(OperatorKind::loss, 2, {"mse_loss", "l1_loss", "smooth_l1_loss", "huber_loss"},
+        Along::dims);
     add(OperatorKind::loss, 4,
-        {"kl_div", "binary_cross_entropy", "binary_cross_entropy_with_logits"});
+        {"kl_div", "binary_cross_entropy", "binary_cross_entropy_with_logits"}, Along::dims);
     add(OperatorKind::loss, 5, {"cross_entropy_loss"});
     add(OperatorKind::softmax, 5,
         {"softmax", "_softmax", "log_softmax", "_log_softmax", "_safe_softmax"}, Along::dims);

@@ -11,6 +11,13 @@ double sigmoid(double x) {
 }
 
 // log(1 + e^x) without overflow.
+// Kernels compute in f32: what grows beyond its range is infinite there.
+double in_f32_range(double x) {
+    constexpr double kLargest = std::numeric_limits<float>::max();
+    if (std::abs(x) <= kLargest || std::isnan(x)) return x;
+    return std::copysign(std::numeric_limits<double>::infinity(), x);
+}
+
 double log1p_exp(double x) {
     return x > 0 ? x + std::log1p(std::exp(-x)) : std::log1p(std::exp(x));
 }
@@ -58,9 +65,9 @@ void apply(UnaryOp op, Row x, std::int64_t count, double* out) {
         case UnaryOp::abs:
             return each([](double v) { return std::abs(v); });
         case UnaryOp::exp:
-            return each([](double v) { return std::exp(v); });
+            return each([](double v) { return in_f32_range(std::exp(v)); });
         case UnaryOp::expm1:
-            return each([](double v) { return std::expm1(v); });
+            return each([](double v) { return in_f32_range(std::expm1(v)); });
         case UnaryOp::log:
             return each([](double v) { return std::log(v); });
         case UnaryOp::log1p:
@@ -120,7 +127,7 @@ void apply(BinaryOp op, Row a, Row b, std::int64_t count, double* out) {
         case BinaryOp::max:
             return each(max);
         case BinaryOp::pow:
-            return each([](double x, double y) { return std::pow(x, y); });
+            return each([](double x, double y) { return in_f32_range(std::pow(x, y)); });
         case BinaryOp::lt:
             return each([](double x, double y) { return x < y ? 1.0 : 0.0; });
         case BinaryOp::le:

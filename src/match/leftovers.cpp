@@ -20,24 +20,6 @@ using graph::ValueId;
 
 namespace {
 
-// Nodes whose results are needed only to update the module's buffers.
-std::set<NodeId> buffer_updates(const Graph& graph, const Facts& facts) {
-    std::vector<bool> returned(graph.values.size());
-    for (const auto& output : graph.outputs)
-        if (output.value && output.mutates.empty()) returned[graph::index(*output.value)] = true;
-    std::set<NodeId> found;
-    for (std::size_t i = graph.nodes.size(); i-- > 0;) {
-        const auto id = static_cast<NodeId>(i);
-        const bool only_updates = std::ranges::all_of(graph[id].outputs, [&](ValueId value) {
-            return !returned[graph::index(value)] &&
-                   std::ranges::all_of(facts.users[graph::index(value)],
-                                       [&](NodeId user) { return found.contains(user); });
-        });
-        if (only_updates) found.insert(id);
-    }
-    return found;
-}
-
 bool has_non_scalar(const Graph& graph, const std::vector<ValueId>& values) {
     return std::ranges::any_of(values, [&](ValueId value) {
         const auto& type = graph[value].type;

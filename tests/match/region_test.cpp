@@ -131,7 +131,7 @@ TEST(Region, BroadcastOfTheResultIsRefused) {
     net.output(net.op("z", "add.Tensor", {{"self", net.y}, {"other", big}}, {8, 64, 96}));
     const auto found = net.discover();
     ASSERT_EQ(found.patterns.size(), 1u);
-    EXPECT_EQ(reason_for(found, "z"), "it broadcasts the product to a larger shape");
+    EXPECT_EQ(reason_for(found, "z"), "it broadcasts its operand to a larger shape");
 }
 
 TEST(Region, SumWithItsOwnTransposeIsRefused) {
@@ -143,7 +143,7 @@ TEST(Region, SumWithItsOwnTransposeIsRefused) {
     const auto found = net.discover();
     ASSERT_EQ(found.patterns.size(), 1u);
     EXPECT_EQ(found.patterns[0].nodes, Names{"y"});
-    EXPECT_EQ(reason_for(found, "z"), "it combines the product with a reordering of itself");
+    EXPECT_EQ(reason_for(found, "z"), "it combines a value with a reordering of itself");
 }
 
 // Splitting the columns into heads has no spelling in the language: the region ends before it.
@@ -159,7 +159,7 @@ TEST(Region, ViewThatSplitsColumnsEndsTheRegion) {
     ASSERT_EQ(found.patterns.size(), 1u);
     EXPECT_EQ(found.patterns[0].nodes, Names{"y"});
     EXPECT_EQ(reason_for(found, "c"),
-              "the strides of c do not let its dimensions be merged as the product needs");
+              "the strides of c do not let its dimensions be merged as the kernel needs");
 }
 
 TEST(Region, AddReachableFromTwoProductsIsTakenOnce) {
@@ -249,7 +249,7 @@ TEST(Region, GraphWithoutProductsGivesNothing) {
     net.output(net.pointwise("r", "relu.default", net.input("x", {64, 48})));
     const auto found = net.discover();
     EXPECT_TRUE(found.patterns.empty());
-    EXPECT_EQ(reason_for(found, "r"), "no matrix product, norm or attention is next to it");
+    EXPECT_EQ(reason_for(found, "r"), "nothing next to it can be computed with it");
 }
 
 }  // namespace

@@ -17,7 +17,7 @@ class Model(torch.nn.Module):
         self.register_buffer("factor", torch.full((COLUMNS,), 0.5))
 
     def forward(self, x, y):
-        return self.up(x), torch.tanh(torch.clamp(y * self.factor, -100, 100).sum(dim=-1) * 0.01)
+        return self.up(x), torch.tanh(torch.clamp(y * torch.hypot(self.factor, self.factor), -100, 100).sum(dim=-1) * 0.01)
 
 def get_inputs():
     return [torch.randn(32, 64), torch.randn(64, COLUMNS)]
@@ -44,9 +44,9 @@ def get_init_inputs():
     return []
 """
 
-NODES = ["mul", "clamp", "sum_1", "mul_1", "tanh"]
+NODES = ["hypot", "mul", "clamp", "sum_1", "mul_1", "tanh"]
 TEXT = """kernel clamped(y: f32[R, K], factor: f32[K]) -> (t_tanh: f32[R]) {
-  t_tanh = tanh(sum(clamp(y * factor, -100.0, 100.0), over: K) * 0.01)
+  t_tanh = tanh(sum(clamp(y * sqrt(factor * factor + factor * factor), -100.0, 100.0), over: K) * 0.01)
 }
 """
 
@@ -66,12 +66,12 @@ class Doubt(Agents):
 
     def test_values_of_buffers_and_branches_that_nothing_ordinary_reaches(self):
         name = self.propose()
-        built_in = TEXT.replace("y * factor", "y * 0.5")
+        built_in = TEXT.replace("factor * factor", "0.25")
         reply = self.act("write", proposal=name, text=built_in)
         self.assertFalse(reply["accepted"])
         wrong = [check["inputs"] for check in reply["text_checks"] if not check["passed"]]
         self.assertEqual(wrong, ["other_buffers"])
-        left_out = TEXT.replace("clamp(y * factor, -100.0, 100.0)", "y * factor")
+        left_out = TEXT.replace("clamp(y * sqrt(factor * factor + factor * factor), -100.0, 100.0)", "y * sqrt(factor * factor + factor * factor)")
         reply = self.act("write", proposal=name, text=left_out)
         self.assertFalse(reply["accepted"])
         self.assertIn("far", [check["inputs"] for check in reply["text_checks"] if not check["passed"]])
@@ -83,9 +83,9 @@ class Doubt(Agents):
         self.assertEqual(self.fact("trace", self.source, "-o", "model.pt2").returncode, 0)
         self.assertEqual(self.fact("discover", "model.pt2", "-o", "run").returncode, 0)
         name = self.act("propose", nodes=["softmax", "sigmoid", "mul"])["proposal"]
-        text = """kernel f(x: f32[R, K]) -> (t_mul: f32[R, K]) {
+        text = """kernel f(x: f32[R, K]) -> (mul: f32[R, K]) {
   e = exp(x LESS)
-  t_mul = e / sum(e, over: K) * (SIGMOID)
+  mul = e / sum(e, over: K) * (SIGMOID)
 }"""
         for less, sigmoid in (("", "sigmoid(x)"), ("- max(x, over: K)", "exp(x) / (1 + exp(x))")):
             wrong = text.replace("LESS", less).replace("SIGMOID", sigmoid)
@@ -110,7 +110,7 @@ class Doubt(Agents):
 
     def test_what_is_wrong_at_full_size_costs_itself_alone(self):
         self.source = self.write("model.py", MODEL.replace("COLUMNS", "8192"))
-        late = TEXT.replace("y * factor", "where(index(K) < 8000, y * factor, 0.0)")
+        late = TEXT.replace("y * sqrt", "where(index(K) < 8000, y, 0.0) * sqrt")
         find = json.dumps({"proposals": [{"nodes": NODES}]})
         report = self.optimize(self.answers(fenced(late), find=find))
         row = report["agent"]["proposals"][0]

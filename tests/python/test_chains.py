@@ -57,10 +57,10 @@ LEVEL2 = {
     "l2_97": "linear_bias_batch_norm_shift_scale_silu",
 }
 
-# What stays with torch: the sum of a matrix and its transpose before a product, dropout that drops
-# and what follows it, and the running statistics of five batch norms.
+# What stays with torch: the sum of a matrix and its transpose before a product, dropout that drops,
+# and the running statistics of five batch norms.
 LEFT = {
-    "no matrix product, norm or attention is next to it": ["aten.add.Tensor", "aten.softmax.int"],
+    "it combines a value with a reordering of itself": ["aten.add.Tensor"],
     "active dropout draws random numbers: it stays with torch": ["aten.native_dropout.default"],
     "it updates a buffer of the module, which stays with torch": sorted(
         5 * ["aten.pow.Tensor_Scalar", "aten.sub.Tensor", "aten.mul.Tensor"]
@@ -87,7 +87,7 @@ class Chains(Discovered):
         parts = {}
         for pattern in self.found[level]["patterns"]:
             number, name = pattern["id"].split("_", 1)
-            if not number.endswith("b"):
+            if number.startswith("p") and not number.endswith("b"):
                 parts[number] = name
         return [parts[number] for number in sorted(parts)]
 

@@ -297,12 +297,14 @@ class Splitter {
 
     // Makes the inner `inner` elements of a dimension a dimension, and returns it.
     DimId split(DimId dim, std::int64_t inner) {
-        const auto added = [&](std::int64_t length) {
-            to_.dims.push_back({std::to_string(length), length});
+        const auto added = [&](const char* suffix, std::int64_t length) {
+            std::string name = (to_[dim].extent ? "D" : "") + to_[dim].name + suffix;
+            while (std::ranges::find(to_.dims, name, &ir::Dim::name) != to_.dims.end()) name += '_';
+            to_.dims.push_back({std::move(name), length});
             extents_.push_back(length);
             return static_cast<DimId>(to_.dims.size() - 1);
         };
-        const DimId outside = added(extent(dim) / inner), inside = added(inner);
+        const DimId outside = added("_part", extent(dim) / inner), inside = added("_in", inner);
         for (ir::Dim& other : to_.dims)
             if (const auto at = std::ranges::find(other.factors, dim); at != other.factors.end()) {
                 *at = outside;

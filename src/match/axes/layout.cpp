@@ -108,9 +108,9 @@ class Planner {
     // Without a product, all dimensions have the role `batch`: the contiguous one becomes N, the
     // last of the others M. Returns why that is impossible, or "".
     std::string name_rows(Layout& layout) {
-        const Axis fastest = grouping_.innermost(kFirstResult);
-        const auto n =
-            take_group(Role::batch, fastest != kNoAxis ? fastest : grouping_.innermost(0));
+        // After a reduction the result may lack the contiguous dimension of what is read.
+        const Axis fastest = grouping_.innermost(unreduced() ? kFirstResult : 0);
+        const auto n = take_group(Role::batch, fastest);
         if (!n) return "it is a single number";
         std::vector<Group> groups, others;
         for (const Group& group : grouping_.groups())
@@ -240,7 +240,7 @@ class Planner {
                 found.push_back(std::move(entry));
             if (mismatch)
                 return Error{fmt::format("the strides of {} do not let its dimensions be merged as "
-                                         "the product needs",
+                                         "the kernel needs",
                                          name(tensor)),
                              ""};
         }

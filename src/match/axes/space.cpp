@@ -93,7 +93,7 @@ std::string Space::absorb_pointwise(const Graph& graph, NodeId id) {
             const std::size_t from = operand.size() - 1 - i, to = sizes.size() - 1 - i;
             if (operand_sizes[from] != sizes[to]) continue;
             if (covered[to] && shape[to] != operand[from])
-                return "it combines the product with a reordering of itself";
+                return "it combines a value with a reordering of itself";
             shape[to] = operand[from];
             covered[to] = true;
         }
@@ -103,7 +103,7 @@ std::string Space::absorb_pointwise(const Graph& graph, NodeId id) {
     const bool reduced = num_elements(shape) * (half ? 2 : 1) < product_size_;
     for (std::size_t i = 0; i < sizes.size(); ++i)
         if (!covered[i] && sizes[i] != 1) {
-            if (!reduced) return "it broadcasts the product to a larger shape";
+            if (!reduced) return "it broadcasts its operand to a larger shape";
             shape[i] = {add_axis(sizes[i])};
         }
     if (half && std::ranges::any_of(shape, [&](const auto& axes) {
@@ -111,7 +111,7 @@ std::string Space::absorb_pointwise(const Graph& graph, NodeId id) {
         }))
         return "it combines a half with the whole";
     if (num_elements(shape) > std::max({product_size_, num_elements(a), num_elements(b)}))
-        return "it broadcasts the product to a larger shape";
+        return "it broadcasts its operand to a larger shape";
     for (const auto& argument : node.inputs) {
         const auto* value = std::get_if<ValueId>(&argument.value);
         if (value && !contains(*value)) add_side(graph, id, argument.name, *value, shape);
@@ -149,7 +149,7 @@ std::string Space::absorb_view(const Graph& graph, const Node& node) {
 }
 
 Result<Shape> Space::regrouped(const Shape& from, const std::vector<std::int64_t>& sizes) {
-    const Error regroups{"it regroups the product's dimensions", ""};
+    const Error regroups{"it regroups dimensions", ""};
     Shape shape(sizes.size());
     std::vector<Axis> wide, unit;  // axes not yet assigned, the next one last
     for (const auto& axes : from)
@@ -163,7 +163,7 @@ Result<Shape> Space::regrouped(const Shape& from, const std::vector<std::int64_t
             unit.pop_back();
         }
         while (left > 1) {
-            if (wide.empty()) return Error{"it reshapes the product", ""};
+            if (wide.empty()) return Error{"it reshapes across dimensions", ""};
             const Axis axis = wide.back();
             wide.pop_back();
             if (extent(axis) > left) {

@@ -28,7 +28,7 @@ std::string Space::absorb_halving(const Graph& graph, NodeId id, const graph::Ha
     const bool outer = halving.place == graph::HalfPlace::outer;
     const std::int64_t inner = outer ? sizes[halving.dim] / 2 : 2;
     const auto begin = begin_of_part(halving.source, halving.dim, inner);
-    if (!begin) return "it regroups the product's dimensions";
+    if (!begin) return "it regroups dimensions";
     Shape shape = shapes_.at(halving.source);
     auto& axes = shape[halving.dim];
     std::vector<Axis> wide;
@@ -81,7 +81,7 @@ std::string Space::absorb_rowwise(const Graph& graph, NodeId id) {
     std::vector<std::size_t> begin;
     for (const DimGroup& group : *wanted) {
         const auto at = group.part ? begin_of_part(source, group.part->dim, group.part->extent) : 0;
-        if (!at) return "it regroups the product's dimensions";
+        if (!at) return "it regroups dimensions";
         begin.push_back(*at);
     }
     const Shape from = shapes_.at(source);
@@ -108,7 +108,10 @@ std::string Space::absorb_rowwise(const Graph& graph, NodeId id) {
     for (const auto& argument : node.inputs) {
         const auto* value = std::get_if<ValueId>(&argument.value);
         if (!value || *value == source) continue;
-        if (contains(*value)) return "its parameters are computed from the product";
+        if (contains(*value)) {  // the target of a loss may come of the same tensor as its input
+            if (shapes_.at(*value) == from && !has_channel_params(node)) continue;
+            return "its parameters are computed from its input";
+        }
         if (has_channel_params(node))
             add_side({id, argument.name, *value, channel});
         else

@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "match/families/family.h"
-#include "match/operators/rowwise.h"
 #include "match/regions/packed.h"
 #include "match/text/write.h"
 
@@ -30,11 +29,6 @@ std::vector<Growth> growths_of(Search& search) {
         if (!grown) search.replace_reason(id, grown.error().message);
     }
     return growths;
-}
-
-bool has_rowwise(const graph::Graph& graph, const Region& region) {
-    return std::ranges::any_of(region.nodes,
-                               [&](NodeId id) { return find_rowwise(graph[id]) != nullptr; });
 }
 
 // Adds the region to the candidates if a text can be written for it; returns whether it could.

@@ -32,12 +32,9 @@ bool is_computable(const Graph& graph, const Node& node) {
 // Whether a text for these operators can be faster than torch's own kernels: torch computes a
 // single pointwise operator as fast as memory allows.
 bool is_worthwhile(const Graph& graph, const Region& region) {
-    int pointwise = 0;
-    for (const NodeId id : region.nodes) {
-        if (find_rowwise(graph[id])) return true;
-        pointwise += find_pointwise(graph[id]) != nullptr;
-    }
-    return pointwise > 1;
+    return has_rowwise(graph, region) || std::ranges::count_if(region.nodes, [&](NodeId id) {
+                                             return find_pointwise(graph[id]) != nullptr;
+                                         }) > 1;
 }
 
 std::int64_t count(const Graph& graph, ValueId value) {
@@ -79,11 +76,12 @@ std::vector<ValueId> roots_of(const Search& search, NodeId id) {
 }
 
 // The largest region from the root that contains the node and saves time.
-std::optional<Candidate> largest_from(Search& search, Facts& facts, ValueId root, NodeId node) {
+std::optional<Candidate> largest_from(Search& search, Facts& facts, const std::set<NodeId>& taken,
+                                      ValueId root, NodeId node) {
     const Graph& graph = search.graph;
     auto anchor = start_at(graph, root, "rows");
     if (!anchor) return std::nullopt;
-    Growth growth = grow(graph, facts, std::move(*anchor), search.taken, kMaxOperators);
+    Growth growth = grow(graph, facts, std::move(*anchor), taken, kMaxOperators);
     facts.after_product.clear();  // regions from other roots may take the same operators
     auto found = regions(graph, facts, growth, true);
     std::ranges::stable_sort(found, std::ranges::greater(),
@@ -94,7 +92,8 @@ std::optional<Candidate> largest_from(Search& search, Facts& facts, ValueId root
             continue;
         auto pattern = guarded(
             [&] { return write_pattern(graph, facts, region, search.options, search.gpu); });
-        if (pattern && pattern->priority > 0)
+        // How far torch's row-wise kernels are from their bounds is only known when they are timed.
+        if (pattern && (pattern->priority > 0 || has_rowwise(graph, region)))
             return Candidate{node, region.nodes, std::move(*pattern)};
         if (!pattern) search.note(region.nodes.back(), pattern.error().message);
     }
@@ -104,18 +103,20 @@ std::optional<Candidate> largest_from(Search& search, Facts& facts, ValueId root
 
 std::vector<Candidate> find_rows(Search& search) {
     Facts facts = search.facts;
-    facts.after_product.clear();  // products have chosen
+    facts.after_product.clear();                                          // products have chosen
+    std::set<NodeId> taken = buffer_updates(search.graph, search.facts);  // which stay with torch
+    taken.insert(search.taken.begin(), search.taken.end());
     std::vector<Candidate> found;
     for (const NodeId node : computable_nodes(search.graph)) {
-        if (search.taken.contains(node)) continue;
+        if (taken.contains(node)) continue;
         std::optional<Candidate> best;
         for (const ValueId root : roots_of(search, node)) {
-            auto candidate = largest_from(search, facts, root, node);
+            auto candidate = largest_from(search, facts, taken, root, node);
             if (candidate && (!best || candidate->pattern.priority > best->pattern.priority))
                 best = std::move(candidate);
         }
         if (!best) continue;
-        search.taken.insert(best->nodes.begin(), best->nodes.end());
+        taken.insert(best->nodes.begin(), best->nodes.end());
         found.push_back(std::move(*best));
     }
     return found;

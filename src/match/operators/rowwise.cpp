@@ -9,6 +9,7 @@
 #include "dsl/composite_call.h"
 #include "graph/arguments.h"
 #include "graph/operators.h"
+#include "match/operators/losses.h"
 #include "match/operators/pointwise.h"
 
 namespace fact::match {
@@ -119,6 +120,18 @@ ExprId composite(T& t, std::string_view name, ExprId x, const std::vector<ir::Di
 std::vector<ExprId> mean(T& t, ExprId x, const Dims& dims) {
     return {dims[0].empty() ? x : composite(t, "mean", x, dims[0])};
 }
+// By the sum of magnitudes, of squares, or by the largest magnitude.
+std::vector<ExprId> vector_norm(T& t, ExprId x, const Dims& dims) {
+    const double order = t.number("ord", 2);
+    if (order != 2 || dims[0].empty()) {
+        const ExprId size = t.build.unary(UnaryOp::abs, x);
+        if (dims[0].empty()) return {size};
+        return {t.build.reduce(order == 1 ? ReduceOp::sum : ReduceOp::max, size, dims[0])};
+    }
+    const ExprId squares = t.build.binary(BinaryOp::mul, x, x);
+    return {t.build.unary(UnaryOp::sqrt, t.build.reduce(ReduceOp::sum, squares, dims[0]))};
+}
+
 std::vector<ExprId> logsumexp(T& t, ExprId x, const Dims& dims) {
     return {dims[0].empty() ? x : composite(t, "logsumexp", x, dims[0])};
 }
@@ -178,6 +191,16 @@ std::vector<ExprId> triangle(T& t, ExprId x, const Dims& dims) {
     return {t.build.select(t.build.binary(op, column, shifted), x, t.build.literal(0))};
 }
 
+std::string unsupported_order(const Node& node) {
+    const auto* order = graph::find_argument(node, "ord");
+    const auto* real = order ? std::get_if<double>(order) : nullptr;
+    const auto* whole = order ? std::get_if<std::int64_t>(order) : nullptr;
+    const double number = real ? *real : whole ? static_cast<double>(*whole) : 2;
+    const bool known =
+        number == 1 || number == 2 || number == std::numeric_limits<double>::infinity();
+    return known ? "" : fmt::format("norms of order {} are left to torch", number);
+}
+
 const std::vector<RowwiseOp> kRowwiseOps{
     {"aten.sum.dim_IntList", "sum", "self", true, reduce<ReduceOp::sum>},
     {"aten.sum.default", "sum", "self", true, reduce<ReduceOp::sum>},
@@ -203,6 +226,13 @@ const std::vector<RowwiseOp> kRowwiseOps{
      running_statistics},
     {"aten.max_pool1d.default", "max_pool", "self", true, reduce<ReduceOp::max>},
     {"aten.avg_pool1d.default", "avg_pool", "self", true, mean},
+    {"aten.linalg_vector_norm.default", "norm", "self", true, vector_norm},
+    {"aten.mse_loss.default", "mse_loss", "self", true, mse_loss},
+    {"aten.l1_loss.default", "l1_loss", "self", true, l1_loss},
+    {"aten.smooth_l1_loss.default", "smooth_l1_loss", "self", true, smooth_l1_loss},
+    {"aten.huber_loss.default", "huber_loss", "self", true, huber_loss},
+    {"aten.kl_div.default", "kl_div", "self", true, kl_div},
+    {"aten.binary_cross_entropy_with_logits.default", "bce", "self", true, bce_with_logits},
     {"aten.tril.default", "tril", "self", false, triangle<BinaryOp::le>},
     {"aten.triu.default", "triu", "self", false, triangle<BinaryOp::ge>},
 };
@@ -272,6 +302,8 @@ std::string unsupported_rowwise(const Graph& graph, const Node& node) {
     const DType input = graph[std::get<ValueId>(node.inputs.front().value)].type->dtype;
     if (!info(input).floating)
         return fmt::format("its input is {}, not a floating type", info(input).name);
+    if (std::string reason = unsupported_loss(node); !reason.empty()) return reason;
+    if (std::string reason = unsupported_order(node); !reason.empty()) return reason;
     const auto groups = dim_groups(graph, node);
     return groups ? "" : groups.error().message;
 }

@@ -57,8 +57,7 @@ struct Pattern {
 };
 
 // The least informative reason: for pointwise operators without anything to fuse them with.
-inline constexpr std::string_view kNothingToFuseWith =
-    "no matrix product, norm or attention is next to it";
+inline constexpr std::string_view kNothingToFuseWith = "nothing next to it can be computed with it";
 
 struct LeftAlone {
     std::string node, target, reason;

@@ -58,4 +58,21 @@ bool feeds_back(const Graph& graph, const Facts& facts, const std::set<NodeId>& 
     return false;
 }
 
+std::set<NodeId> buffer_updates(const Graph& graph, const Facts& facts) {
+    std::vector<bool> returned(graph.values.size());
+    for (const auto& output : graph.outputs)
+        if (output.value && output.mutates.empty()) returned[graph::index(*output.value)] = true;
+    std::set<NodeId> found;
+    for (std::size_t i = graph.nodes.size(); i-- > 0;) {
+        const auto id = static_cast<NodeId>(i);
+        const bool only_updates = std::ranges::all_of(graph[id].outputs, [&](ValueId value) {
+            return !returned[graph::index(value)] &&
+                   std::ranges::all_of(facts.users[graph::index(value)],
+                                       [&](NodeId user) { return found.contains(user); });
+        });
+        if (only_updates) found.insert(id);
+    }
+    return found;
+}
+
 }  // namespace fact::match

@@ -6,6 +6,7 @@
 
 #include "graph/operators.h"
 #include "match/operators/pointwise.h"
+#include "match/operators/rowwise.h"
 
 namespace fact::match {
 
@@ -196,6 +197,10 @@ std::string cycle_reason(const Graph& graph, const NodeSet& inside, NodeId first
 
 }  // namespace
 
+bool has_rowwise(const Graph& graph, const Region& region) {
+    return std::ranges::any_of(region.nodes, [&](NodeId id) { return find_rowwise(graph[id]); });
+}
+
 PlacedTensor before_permutes(const Graph& graph, const Facts& facts, std::set<NodeId>& nodes,
                              PlacedTensor tensor) {
     while (const auto producer = graph[tensor.value].producer) {
@@ -241,7 +246,7 @@ Growth grow(const Graph& graph, Facts& facts, Anchor anchor, const NodeSet& take
             continue;
         if (growth.reach.size() == most) {
             growth.stops[id] =
-                fmt::format("the product has already absorbed {} operators, the most it may", most);
+                fmt::format("the pattern has {} operators already, the most it may have", most);
             continue;
         }
         if (std::string reason = cycle_reason(graph, inside, first, id); !reason.empty()) {

@@ -59,6 +59,9 @@ Growth grow(const graph::Graph& graph, Facts& facts, Anchor anchor,
 std::vector<Region> regions(const graph::Graph& graph, const Facts& facts, Growth& growth,
                             bool producers);
 
+// Whether one of the region's operators works along rows (match/operators/rowwise.h).
+bool has_rowwise(const graph::Graph& graph, const Region& region);
+
 // The tensor before all permutes that only `nodes` use; adds those permutes to `nodes`.
 PlacedTensor before_permutes(const graph::Graph& graph, const Facts& facts,
                              std::set<graph::NodeId>& nodes, PlacedTensor tensor);

@@ -57,6 +57,7 @@ class KernelWriter {
     std::string write_node(graph::NodeId node);
     std::string write_rowwise(graph::NodeId node);
     void write_pointwise(graph::NodeId node, const PointwiseOp& op);
+    void keep_bits();
     void write_outputs();
     ir::ExprId before_column(std::int64_t column, ir::ExprId value);
 

@@ -57,6 +57,7 @@ Result<WrittenKernel> KernelWriter::write() {
     for (const NodeId id : region_.nodes)
         if (id != region_.anchor.node && !is_cut(id))
             if (std::string reason = write_node(id); !reason.empty()) return Error{reason, ""};
+    if (!has_product) keep_bits();
     write_outputs();
     recognise_activations(kernel_, tags_);
     if (joins_) name_rotary();
@@ -211,6 +212,20 @@ ExprId KernelWriter::build(const Node& node, const PointwiseOp& op, const Operan
         graph_, node, kernel_, forms_->aligner(),
         [&](const std::string& argument, ValueId) { return operands.at(argument); });
     return op.build(translation);
+}
+
+// Without a product nothing has to be as small in memory as torch's values: casts to narrower types
+// in the middle only lose bits.
+void KernelWriter::keep_bits() {
+    const auto narrows = [&](const ir::Expr& expr) {
+        const auto* cast = std::get_if<ir::Cast>(&expr.node);
+        return cast && (expr.type.dtype == DType::bf16 || expr.type.dtype == DType::f16) &&
+               kernel_[cast->x].type.dtype == DType::f32;
+    };
+    for (ir::Expr& expr : kernel_.exprs)
+        ir::for_each_operand(expr.node, [&](ExprId& x) {
+            while (narrows(kernel_[x])) x = std::get<ir::Cast>(kernel_[x].node).x;
+        });
 }
 
 void KernelWriter::write_outputs() {

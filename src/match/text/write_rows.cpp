@@ -15,10 +15,11 @@ std::string KernelWriter::write_rowwise(graph::NodeId id) {
     const graph::Node& node = graph_[id];
     const RowwiseOp& op = *find_rowwise(node);
     ExprId x = values_.at(std::get<ValueId>(node.inputs.front().value));
-    // Torch reads a rounded value here. If one kernel stores the value and the next one reduces it,
-    // the cast also makes it as small in memory as torch's.
+    // Torch reads a rounded value here. If a product's kernel stores the value and the next one
+    // reduces it, the cast also makes it as small in memory as torch's.
+    const bool has_product = region_.anchor.node != kNoProduct;
     const DType dtype = graph_[std::get<ValueId>(node.inputs.front().value)].type->dtype;
-    if (dtype != DType::f32 && info(dtype).floating) x = build_.cast(dtype, x);
+    if (has_product && dtype != DType::f32 && info(dtype).floating) x = build_.cast(dtype, x);
     const auto dims = forms_->expose_axes(x, region_.anchor.space.groups().at(id));
     for (const auto& group : dims) {
         if (group.empty() && !op.reduces)

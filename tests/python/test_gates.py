@@ -13,6 +13,7 @@ FOUND = {
     "every_other.project": ["linear_clamp_shift_scale_sigmoid_mul"],
     "glu.project": ["linear_bias_glu"],
     "read_twice.project": ["linear"],
+    "read_twice": ["rows_mul"],
 }
 
 
@@ -33,7 +34,7 @@ class Gates(Discovered):
         for pattern in self.found["patterns"]:
             where = pattern["where"]["module_path"]
             halves = {param["tensor"]: param["half"] for param in pattern["params"] if "half" in param}
-            if where in ("two_weights.gate", "read_twice.project"):
+            if where in ("two_weights.gate", "read_twice.project", "read_twice"):
                 self.assertEqual(halves, {})
                 continue
             stepped = where == "every_other.project"

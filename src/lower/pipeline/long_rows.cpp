@@ -46,7 +46,7 @@ class Splitter {
     Splitter(const ir::Kernel& kernel, const std::vector<std::int64_t>& extents)
         : from_(kernel), to_(kernel), build_(to_), extents_(extents) {
         to_.exprs.clear();
-        extents_.resize(kernel.dims.size(), ir::kUnknownExtent);  // constants know their own
+        extents_.resize(kernel.dims.size(), ir::kUnknownExtent);
         moved_.resize(kernel.exprs.size());
     }
 

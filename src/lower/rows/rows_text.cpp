@@ -32,6 +32,17 @@ void RowsText::arguments(const std::vector<std::string>& more) {
 
 // The element type whose functions are accurate enough for every output.
 std::string RowsText::function_type() const {
+    // What is compared for equality may have been computed by another kernel, whose results are
+    // f32.
+    const auto is_computed = [&](ir::ExprId id) {
+        return info(kernel_[id].type.dtype).floating &&
+               !std::holds_alternative<ir::Literal>(kernel_[id].node);
+    };
+    for (const ir::ExprId id : form_.order)
+        if (const auto* binary = std::get_if<ir::Binary>(&kernel_[id].node))
+            if ((binary->op == ir::BinaryOp::eq || binary->op == ir::BinaryOp::ne) &&
+                is_computed(binary->a) && is_computed(binary->b))
+                return "float";
     DType type = DType::boolean;
     const auto accuracy = [](DType dtype) {
         return !info(dtype).floating ? 0 : dtype == DType::bf16 ? 1 : dtype == DType::f16 ? 2 : 3;

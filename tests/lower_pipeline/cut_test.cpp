@@ -52,6 +52,18 @@ void expect_stages(const ir::Kernel& kernel, const std::string& golden) {
     EXPECT_EQ(*again, lowered->record);
 }
 
+// A softmax and the largest share of each row: nothing of it is stored for a second kernel.
+TEST(Cut, OneValuePerRowIsWrittenBesideTheRow) {
+    Fixture f("shares");
+    const ExprId y = f.softmax(f.param("x", DType::f32, {f.m, f.n}), f.n);
+    f.output("y", DType::f32, y);
+    f.output("top", DType::f32, f.b.reduce(ReduceOp::max, y, {f.n}));
+    const auto pipeline = cut(f.kernel, false);
+    ASSERT_TRUE(pipeline.ok()) << pipeline.error().text();
+    ASSERT_EQ(pipeline->stages.size(), 1u) << described(*pipeline);
+    EXPECT_EQ(pipeline->stages[0].outputs, (std::vector<int>{1, 2}));
+}
+
 // Outputs with the same rows are one kernel's: what they read is read once. Columns are others.
 TEST(Cut, RowsOfSeveralOutputsAreWrittenTogether) {
     Fixture f("residual");

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <functional>
 #include <map>
 #include <set>
 
@@ -10,6 +11,7 @@
 #include "ir/reorderings.h"
 #include "lower/pipeline/assemble.h"
 #include "lower/pipeline/extract.h"
+#include "lower/pipeline/row_groups.h"
 #include "lower/pipeline/uses.h"
 #include "lower/product/product_form.h"
 #include "lower/rows/rows_form.h"
@@ -113,10 +115,28 @@ class Cutter {
         return all;
     }
 
+    // Gives roots that one row kernel will write together (assemble) the same number.
+    std::function<ExprId(ExprId)> leaders_of_outputs() const {
+        std::vector<ExprId> outputs;
+        for (const ir::Output& output : kernel_.outputs)
+            if (!is_stored(output.value) &&
+                std::ranges::count(kernel_.outputs, output.value, &ir::Output::value) == 1)
+                outputs.push_back(output.value);
+        std::map<ExprId, ExprId> leader;
+        if (outputs.size() > 1)
+            for (const auto& [last, members] : row_groups(kernel_, outputs, stored_.all()))
+                for (const ExprId member : members) leader[member] = last;
+        return [leader](ExprId root) {
+            const auto at = leader.find(root);
+            return at == leader.end() ? root : at->second;
+        };
+    }
+
     // Stores one more value if a stage fits no skeleton. False if none was stored: all stages fit,
     // or problem_ says why one does not.
     bool store_next() {
-        std::map<ExprId, int> num_stages;  // how many stages need each product and reduction
+        std::map<ExprId, std::set<ExprId>> stages_of;  // that need each product and reduction
+        const auto leaders = leaders_of_outputs();
         for (const ExprId root : stage_roots(kernel_, stored_)) {
             std::vector<ExprId> products, reductions;
             for (const ExprId id : cone(root)) {
@@ -127,7 +147,9 @@ class Cutter {
             // Cheaper values are computed again by every stage that needs them.
             for (const auto* expensive : {&products, &reductions})
                 for (const ExprId id : *expensive)
-                    if (++num_stages[id] > 1 && id != root && !is_stored(id)) {
+                    if (auto& stages = stages_of[id]; stages.insert(leaders(root)).second &&
+                                                      stages.size() > 1 && id != root &&
+                                                      !is_stored(id)) {
                         store(id, "several kernels need it");
                         return true;
                     }

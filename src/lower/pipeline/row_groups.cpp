@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "ir/dims.h"
 #include "lower/pipeline/extract.h"
 #include "lower/rows/rows_form.h"
 
@@ -15,13 +16,19 @@ using ir::ExprId;
 // with `members`, a group whose last member is `last`.
 std::size_t num_shared(const ir::Kernel& kernel, const std::set<ExprId>& stored, ExprId root,
                        ExprId last, const std::vector<ExprId>& members) {
-    if (kernel.factors(kernel[root].type.dims) != kernel.factors(kernel[last].type.dims)) return 0;
     const Extracted of_root = extract(kernel, root, stored);
     const Extracted of_last = extract(kernel, last, stored);
     std::vector<ExprId> group = members;
     group.push_back(root);
     const auto group_form = rows_form(extract(kernel, group, stored).kernel);
     if (!group_form) return 0;
+    // One value a row may be written beside the row; rows themselves in one order.
+    const auto rows_of = [&](ExprId id) {
+        auto dims = kernel.factors(kernel[id].type.dims);
+        std::erase_if(dims, [&](ir::DimId dim) { return ir::contains(group_form->over, dim); });
+        return dims;
+    };
+    if (rows_of(root) != rows_of(last)) return 0;
     // A member that reduces its dimensions in another order would read memory in another order.
     for (const Extracted* part : {&of_root, &of_last})
         if (const auto form = rows_form(part->kernel);

@@ -10,8 +10,9 @@
 namespace fact::lower {
 
 // Groups of `roots` (values to be written), by their last members: all members have the same row
-// dimensions and read a tensor that the last one reads. A value that no row kernel can compute is a
-// group by itself. `stored` are values that stages read from memory.
+// dimensions, along the row or one value for each, and read a tensor that the last one reads. A
+// value that no row kernel can compute is a group by itself. `stored` are values that stages read
+// from memory.
 std::map<ir::ExprId, std::vector<ir::ExprId>> row_groups(const ir::Kernel& kernel,
                                                          const std::vector<ir::ExprId>& roots,
                                                          const std::set<ir::ExprId>& stored);

@@ -123,7 +123,7 @@ class Cutter {
                 std::ranges::count(kernel_.outputs, output.value, &ir::Output::value) == 1)
                 outputs.push_back(output.value);
         std::map<ExprId, ExprId> leader;
-        if (outputs.size() > 1)
+        if (outputs.size() > 1 && !has_product(kernel_))
             for (const auto& [last, members] : row_groups(kernel_, outputs, stored_.all()))
                 for (const ExprId member : members) leader[member] = last;
         return [leader](ExprId root) {

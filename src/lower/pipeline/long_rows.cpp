@@ -7,6 +7,7 @@
 
 #include "ir/dims.h"
 #include "ir/extents.h"
+#include "lower/pipeline/uses.h"
 
 namespace fact::lower {
 
@@ -324,13 +325,6 @@ class Splitter {
     std::vector<bool> live_ = ir::reachable(from_);
     std::map<ExprId, Split> split_;  // by the reduction in from_
 };
-
-bool has_product(const ir::Kernel& kernel) {
-    return std::ranges::any_of(kernel.exprs, [](const ir::Expr& expr) {
-        return std::holds_alternative<ir::Product>(expr.node) ||
-               std::holds_alternative<ir::Attention>(expr.node);
-    });
-}
 
 }  // namespace
 

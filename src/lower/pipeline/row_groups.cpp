@@ -4,6 +4,7 @@
 
 #include "ir/dims.h"
 #include "lower/pipeline/extract.h"
+#include "lower/pipeline/uses.h"
 #include "lower/rows/rows_form.h"
 
 namespace fact::lower {
@@ -22,10 +23,13 @@ std::size_t num_shared(const ir::Kernel& kernel, const std::set<ExprId>& stored,
     group.push_back(root);
     const auto group_form = rows_form(extract(kernel, group, stored).kernel);
     if (!group_form) return 0;
-    // One value a row may be written beside the row; rows themselves in one order.
+    // Without a product, one value a row may be written beside the row; rows themselves in one
+    // order.
+    const bool beside = !has_product(kernel);
     const auto rows_of = [&](ExprId id) {
         auto dims = kernel.factors(kernel[id].type.dims);
-        std::erase_if(dims, [&](ir::DimId dim) { return ir::contains(group_form->over, dim); });
+        if (beside)
+            std::erase_if(dims, [&](ir::DimId dim) { return ir::contains(group_form->over, dim); });
         return dims;
     };
     if (rows_of(root) != rows_of(last)) return 0;

@@ -188,4 +188,11 @@ std::optional<ir::ExprId> row_value_for_epilogue(const ir::Kernel& kernel,
     return std::nullopt;
 }
 
+bool has_product(const ir::Kernel& kernel) {
+    return std::ranges::any_of(kernel.exprs, [](const ir::Expr& expr) {
+        return std::holds_alternative<ir::Product>(expr.node) ||
+               std::holds_alternative<ir::Attention>(expr.node);
+    });
+}
+
 }  // namespace fact::lower

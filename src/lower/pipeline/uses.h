@@ -8,6 +8,9 @@
 
 namespace fact::lower {
 
+// Whether the kernel has a product or an attention.
+bool has_product(const ir::Kernel& kernel);
+
 // The live expressions that read `id`; one that reads it twice is listed twice. LogSumExp is left
 // out: it is computed together with an attention, not from its result.
 std::vector<ir::ExprId> users_of(const ir::Kernel& kernel, ir::ExprId id);

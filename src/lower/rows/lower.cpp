@@ -15,8 +15,7 @@ Lowered with_vectors(const ir::Kernel& kernel, const VectorForm& form, const Row
     std::vector<FixedExtent> extents;
     for (const ir::DimId dim : form.dims.over)
         if (!kernel[dim].extent) {
-            const bool only = form.dims.over.size() == 1;
-            extents.push_back({dim, only ? form.length : facts.extents[ir::index(dim)]});
+            extents.push_back({dim, facts.extents[ir::index(dim)]});
             fixed.dims[ir::index(dim)].extent = extents.back().extent;
         }
     return {vector_rows_source(fixed, form), vector_rows_record(fixed, form, facts.arch), extents};

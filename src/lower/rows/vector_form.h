@@ -10,7 +10,8 @@ namespace fact::lower {
 
 struct VectorForm {
     // Unlike in other forms, `over` is never empty: for a pointwise kernel it is the last
-    // dimension. It has several dimensions only if they are constants and contiguous together.
+    // dimension. It has several dimensions only if their extents are known and they are
+    // contiguous together.
     RowsForm dims;
     std::int64_t length = 0;  // elements of a row
     int vector = 1;           // elements that a thread reads at a time

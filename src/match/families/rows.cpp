@@ -37,18 +37,12 @@ bool is_worthwhile(const Graph& graph, const Region& region) {
                                          }) > 1;
 }
 
-std::int64_t count(const Graph& graph, ValueId value) {
-    std::int64_t product = 1;
-    for (const std::int64_t size : graph[value].type->sizes) product *= size;
-    return product;
-}
-
 // The elements of the largest tensor that the operator reads or writes.
 std::int64_t size_of(const Graph& graph, const Node& node) {
     std::int64_t largest = 0;
     for (const auto& values : {graph::tensor_inputs(node), node.outputs})
         for (const ValueId value : values)
-            if (graph[value].type) largest = std::max(largest, count(graph, value));
+            if (graph[value].type) largest = std::max(largest, count(*graph[value].type));
     return largest;
 }
 
@@ -70,7 +64,7 @@ std::vector<ValueId> roots_of(const Search& search, NodeId id) {
         if (search.graph[value].type && !search.facts.constant[graph::index(value)])
             roots.push_back(value);
     std::ranges::stable_sort(roots, std::ranges::greater(),
-                             [&](ValueId value) { return count(search.graph, value); });
+                             [&](ValueId value) { return count(*search.graph[value].type); });
     if (roots.size() > kMaxRoots) roots.resize(kMaxRoots);
     return roots;
 }

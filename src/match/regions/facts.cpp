@@ -33,6 +33,12 @@ Facts::Facts(const Graph& graph)
     }
 }
 
+std::int64_t count(const graph::TensorType& type) {
+    std::int64_t product = 1;
+    for (const auto size : type.sizes) product *= size;
+    return product;
+}
+
 bool only_used_in(const Facts& facts, ValueId value, const std::set<NodeId>& nodes) {
     return !facts.escapes[graph::index(value)] && used_outside(facts, value, nodes).empty();
 }

@@ -28,6 +28,8 @@ std::vector<graph::NodeId> used_outside(const Facts& facts, graph::ValueId value
 bool feeds_back(const graph::Graph& graph, const Facts& facts, const std::set<graph::NodeId>& nodes,
                 std::vector<graph::NodeId> outside);
 
+// The number of elements.
+std::int64_t count(const graph::TensorType& type);
 // Nodes whose results are needed only to update the module's buffers.
 std::set<graph::NodeId> buffer_updates(const graph::Graph& graph, const Facts& facts);
 

@@ -19,12 +19,6 @@ namespace {
 
 using NodeSet = std::set<NodeId>;
 
-std::int64_t count(const graph::TensorType& type) {
-    std::int64_t product = 1;
-    for (const auto size : type.sizes) product *= size;
-    return product;
-}
-
 // The nodes of growth.reach that `last` needs, and the anchor with the nodes that cut it.
 NodeSet needed(const Graph& graph, const Growth& growth, NodeId last) {
     NodeSet within(growth.reach.begin(), growth.reach.end()), found;

@@ -23,16 +23,18 @@ std::size_t num_shared(const ir::Kernel& kernel, const std::set<ExprId>& stored,
     group.push_back(root);
     const auto group_form = rows_form(extract(kernel, group, stored).kernel);
     if (!group_form) return 0;
-    // Without a product, one value a row may be written beside the row; rows themselves in one
-    // order.
-    const bool beside = !has_product(kernel);
-    const auto rows_of = [&](ExprId id) {
-        auto dims = kernel.factors(kernel[id].type.dims);
-        if (beside)
+    const auto dims_of = [&](ExprId id) { return kernel.factors(kernel[id].type.dims); };
+    if (dims_of(root) != dims_of(last)) {
+        // One value a row may be written beside the row, but with a product rows belong to tiles,
+        // and a single row would leave all but one block idle.
+        const auto rows_of = [&](ExprId id) {
+            auto dims = dims_of(id);
             std::erase_if(dims, [&](ir::DimId dim) { return ir::contains(group_form->over, dim); });
-        return dims;
-    };
-    if (rows_of(root) != rows_of(last)) return 0;
+            return dims;
+        };
+        const auto rows = rows_of(root);
+        if (has_product(kernel) || rows.empty() || rows != rows_of(last)) return 0;
+    }
     // A member that reduces its dimensions in another order would read memory in another order.
     for (const Extracted* part : {&of_root, &of_last})
         if (const auto form = rows_form(part->kernel);

@@ -41,6 +41,11 @@ __device__ T narrow(Value x) {
         return static_cast<T>(x);
 }
 
+// Whether a window's element is in the tensor.
+__device__ inline bool inside(int at, int extent) {
+    return static_cast<unsigned>(at) < static_cast<unsigned>(extent);
+}
+
 // A reduction's initial value and its operation; T is float, int or int64_t.
 struct Sum {
     template <class T>

@@ -82,9 +82,18 @@ struct Rename {  // `x.as(B, N, E)`
     ExprId x{};
     std::vector<Dim> dims;
 };
+struct Windowed {  // `H: P by R stride 2 dilation 2 pad 1 0`
+    Dim of, places, taps;
+    std::int64_t stride = 1, dilation = 1, before = 0, after = 0;
+};
+struct Window {  // `x.window(H: P by 3, W: Q by 3, outside: -inf)`
+    ExprId x{};
+    std::vector<Windowed> dims;
+    std::optional<ExprId> outside;
+};
 
 using Node = std::variant<Name, Number, Truth, Index, Extent, Unary, Binary, Matmul, Call,
-                          Transpose, Permute, Expand, View, Rename>;
+                          Transpose, Permute, Expand, View, Rename, Window>;
 
 struct Expr {
     Node node;

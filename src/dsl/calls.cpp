@@ -8,6 +8,7 @@
 #include "dsl/foreign.h"
 #include "dsl/prelude.h"
 #include "dsl/words.h"
+#include "ir/extents.h"
 #include "support/result.h"
 
 namespace fact::dsl {
@@ -181,7 +182,7 @@ Value Evaluator::attention(const ast::Call& call, Span span) {
     if (const auto* scale = std::get_if<double>(&(*bound)[6])) {
         node.scale = *scale;
     } else if (!q_dims.empty()) {
-        const auto extent = constant_extent(kernel, q_dims.back());
+        const auto extent = ir::constant_extent(kernel, q_dims.back());
         if (!extent) {
             reporter_.error(
                 code::attention_scale, span,
@@ -192,7 +193,7 @@ Value Evaluator::attention(const ast::Call& call, Span span) {
                             kernel[q_dims.back()].name));
             return {};
         }
-        node.scale = 1 / std::sqrt(*extent);
+        node.scale = 1 / std::sqrt(static_cast<double>(*extent));
     }
     if (std::isfinite(node.scale)) return builder_.add(node, span);
     reporter_.error(code::attention_scale, span, "The scale of attention must be finite.",

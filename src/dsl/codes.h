@@ -65,6 +65,7 @@ inline constexpr Code constraint = "F0323";
 inline constexpr Code flip = "F0324";
 inline constexpr Code expand = "F0325";
 inline constexpr Code rename = "F0326";
+inline constexpr Code window = "F0327";
 
 // Schedules.
 inline constexpr Code unknown_kernel = "F0401";

@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "dsl/evaluator.h"
+#include "ir/extents.h"
 
 namespace fact::dsl {
 
@@ -11,7 +12,9 @@ std::optional<double> Evaluator::constant(ast::ExprId id) {
     if (const auto* number = std::get_if<ast::Number>(&node)) return number->value;
     if (const auto* extent = std::get_if<ast::Extent>(&node)) {
         const auto found = dim(extent->dim);
-        return found ? constant_extent(builder_.kernel(), *found) : std::nullopt;
+        if (!found) return std::nullopt;
+        const auto constant = ir::constant_extent(builder_.kernel(), *found);
+        return constant ? std::optional(static_cast<double>(*constant)) : std::nullopt;
     }
     if (const auto* unary = std::get_if<ast::Unary>(&node)) {
         const auto x = constant(unary->x);
@@ -32,15 +35,6 @@ std::optional<double> Evaluator::constant(ast::ExprId id) {
     if (x && call->function.text == "sqrt") return std::sqrt(*x);
     if (x && call->function.text == "rsqrt") return 1 / std::sqrt(*x);
     return std::nullopt;
-}
-
-std::optional<double> constant_extent(const ir::Kernel& kernel, ir::DimId dim) {
-    double product = 1;
-    for (const ir::DimId factor : kernel.factors({dim})) {
-        if (!kernel[factor].extent) return std::nullopt;
-        product *= static_cast<double>(*kernel[factor].extent);
-    }
-    return product;
 }
 
 }  // namespace fact::dsl

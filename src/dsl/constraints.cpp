@@ -29,7 +29,7 @@ void Scope::define_factored_dim(const ast::Constraint& constraint) {
     const auto parts = factors(*constraint.factored);
     if (!parts) return;
     ir::Dim& dim = kernel_.dims[ir::index(*left)];
-    if (!dim.factors.empty())
+    if (!dim.factors.empty() || dim.extent)
         return fail(code::defined_twice, name.span,
                     fmt::format("Dimension {} is defined twice.", dim.name),
                     "Remove one of the two definitions.");
@@ -49,7 +49,10 @@ void Scope::define_factored_dim(const ast::Constraint& constraint) {
                         fmt::format("This product of dimensions is already called {}.", other.name),
                         fmt::format("Write {} instead of {}.", other.name, dim.name));
     }
-    dim.factors = flat;
+    if (flat.size() == 1 && kernel_[flat.front()].extent)
+        dim.extent = kernel_[flat.front()].extent;
+    else
+        dim.factors = flat;
     named_factored_dims_.emplace_back(*left, name.span);
 }
 

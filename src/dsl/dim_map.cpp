@@ -86,9 +86,10 @@ bool DimMap::match_factored(const ir::Dim& dim, DimId actual, Span span) {
 
 std::optional<DimId> DimMap::operator()(DimId dim, Span span) {
     auto& mapped = map_[index(dim)];
-    if (mapped) return mapped;
     const ir::Dim& own = callee_[dim];
-    if (own.extent) return mapped = builder_.dim(own.name, span);
+    if (own.window) return mapped = places(dim, span);
+    if (mapped) return mapped;
+    if (own.extent) return mapped = constant(own, span);
     if (!own.factors.empty()) {
         const auto factors = (*this)(own.factors, span);
         if (factors && own.factors.size() == 1) return mapped = alias(own.name, *factors, span);
@@ -99,6 +100,39 @@ std::optional<DimId> DimMap::operator()(DimId dim, Span span) {
         fmt::format("No argument determines dimension {} of '{}'.", own.name, callee_.name),
         "Declare the argument's dimension as a product such as `8*D`, as the kernel does.");
     return std::nullopt;
+}
+
+// The caller's dimension of the same extent and name, or with "_" appended to the name.
+std::optional<DimId> DimMap::constant(const ir::Dim& own, Span span) {
+    for (std::string name = own.name;; name += '_') {
+        const auto& dims = builder_.kernel().dims;
+        const auto found = std::find_if(dims.begin(), dims.end(),
+                                        [&](const ir::Dim& other) { return other.name == name; });
+        if (found != dims.end() && found->extent != own.extent) continue;
+        const auto added = builder_.dim(name, span);
+        if (added) builder_.kernel().dims[index(*added)].extent = own.extent;
+        return added;
+    }
+}
+
+// Places of windows in the callee become places of windows in the caller, under the same name or,
+// if another dimension has that name, with "_" appended.
+std::optional<DimId> DimMap::places(DimId dim, Span span) {
+    ir::WindowRule rule = *callee_[dim].window;
+    const auto of = (*this)(rule.of, span), taps = (*this)(rule.taps, span);
+    if (!of || !taps) return std::nullopt;
+    rule.of = *of, rule.taps = *taps;
+    std::optional<DimId> mapped = map_[index(dim)];
+    for (std::string name = callee_[dim].name; !mapped; name += '_') {
+        const auto& dims = builder_.kernel().dims;
+        const auto found = std::find_if(dims.begin(), dims.end(),
+                                        [&](const ir::Dim& other) { return other.name == name; });
+        if (found != dims.end() && found->window != rule) continue;
+        mapped = builder_.dim(name, span);
+        if (!mapped) return std::nullopt;
+    }
+    if (!builder_.define_places(*mapped, rule, span)) return std::nullopt;
+    return mapped;
 }
 
 // An alias in the callee becomes an alias in the caller, under the same name or, if another

@@ -24,6 +24,8 @@ class DimMap {
     std::optional<std::vector<ir::DimId>> operator()(const std::vector<ir::DimId>& dims, Span span);
 
   private:
+    std::optional<ir::DimId> constant(const ir::Dim& own, Span span);
+    std::optional<ir::DimId> places(ir::DimId dim, Span span);
     bool match_name(ir::DimId dim, ir::DimId actual, Span span);
     bool match_factored(const ir::Dim& dim, ir::DimId actual, Span span);
     // If this factor of the callee is a constant or already mapped: those factors of `actual` whose

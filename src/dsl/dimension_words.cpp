@@ -25,6 +25,10 @@ void add_dims_of(const ast::Node& node, std::vector<DimensionWords>& list) {
                    [&](const ast::Expand& n) { add(n.dims, list); },
                    [&](const ast::View& n) { add(n.dims, list); },
                    [&](const ast::Rename& n) { add(n.dims, list); },
+                   [&](const ast::Window& n) {
+                       for (const ast::Windowed& dim : n.dims)
+                           add({dim.of, dim.places, dim.taps}, list);
+                   },
                    [&](const ast::Call& call) {
                        for (const auto& argument : call.named)
                            if (const auto* dims =

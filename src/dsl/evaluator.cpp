@@ -76,6 +76,7 @@ Value Evaluator::expression(const ast::Expr& expr) {
             [&](const ast::Expand& n) { return reshape(n.x, n.dims, &NodeBuilder::expand, span); },
             [&](const ast::View& n) { return reshape(n.x, n.dims, &NodeBuilder::view, span); },
             [&](const ast::Rename& n) { return reshape(n.x, n.dims, &NodeBuilder::rename, span); },
+            [&](const ast::Window& n) { return window(n, span); },
         },
         expr.node);
 }
@@ -95,6 +96,31 @@ std::optional<ir::DimId> Evaluator::dim(const ast::Dim& dim) {
     const auto found = names_.dims(dim);
     if (!found) return std::nullopt;
     return builder_.factored_dim(*found, span_of(dim.span));
+}
+
+Value Evaluator::window(const ast::Window& window, Span span) {
+    std::vector<ir::DimId> all_places;
+    bool ok = value(window.x).has_value();
+    for (const ast::Windowed& windowed : window.dims) {
+        const auto of = dim(windowed.of), places = dim(windowed.places), taps = dim(windowed.taps);
+        ok &= of && places && taps;
+        if (!ok) continue;
+        const ir::WindowRule rule{
+            *of, *taps, windowed.stride, windowed.dilation, windowed.before, windowed.after};
+        ok &= builder_.define_places(*places, rule, span_of(windowed.places.span));
+        all_places.push_back(*places);
+    }
+    double outside = 0;
+    if (window.outside) {
+        const auto number = constant(*window.outside);
+        if (!number)
+            reporter_.error(code::window, span_of(syntax(*window.outside).span),
+                            "What is outside must be a number.", "Write `outside: -inf`.");
+        ok &= number.has_value();
+        outside = number.value_or(0);
+    }
+    if (!ok) return {};
+    return builder_.add(ir::Window{*value(window.x), std::move(all_places), outside}, span);
 }
 
 Value Evaluator::reshape(ast::ExprId x, const std::vector<ast::Dim>& list, Reshape how, Span span) {

@@ -29,9 +29,6 @@ struct KernelTable {
     std::set<std::string, std::less<>> pipelines;
 };
 
-// The extent of a dimension if it is a number or a product of numbers.
-std::optional<double> constant_extent(const ir::Kernel& kernel, ir::DimId dim);
-
 class Evaluator {
   public:
     // `at`: where errors are reported if the text is that of a composite function.
@@ -61,6 +58,7 @@ class Evaluator {
     std::optional<ir::DimId> dim(const ast::Dim& dim);
     using Reshape = Value (NodeBuilder::*)(ir::ExprId, std::vector<ir::DimId>, Span);
     Value reshape(ast::ExprId x, const std::vector<ast::Dim>& list, Reshape how, Span span);
+    Value window(const ast::Window& window, Span span);
 
     // The value of an expression of numbers and constant extents, in constant.cpp; nullopt for any
     // other expression.

@@ -102,12 +102,15 @@ class ExpressionParser {
         ast::ExprId x = primary();
         while (tokens_.peek().is(".") && !line_ended()) {
             tokens_.take();
-            const ast::Word view = tokens_.expect_name("'T', 'permute', 'expand', 'view' or 'as'");
+            const ast::Word view =
+                tokens_.expect_name("'T', 'permute', 'expand', 'view', 'as' or 'window'");
             if (view.text == "T")
                 x = add(ast::Transpose{x}, span_from(first));
             else if (view.text == "permute" || view.text == "expand" || view.text == "view" ||
                      view.text == "as")
                 x = reshaped(x, view.text, first);
+            else if (view.text == "window")
+                x = window(x, first);
             else
                 unknown_view(view);
         }
@@ -126,7 +129,7 @@ class ExpressionParser {
                 ? fmt::format("It is a function, not a view: write `{}(x, ...)`.", view.text)
             : !cure.empty() ? std::string(cure)
                             : "Use `.T` to swap the last two dimensions, `.permute(...)`, "
-                              "`.expand(...)`, `.view(...)` or `.as(...)`.");
+                              "`.expand(...)`, `.view(...)`, `.as(...)` or `.window(...)`.");
     }
 
     // `.permute(M, K)`, `.expand(M, K)`, `.view(M, G*D)` or `.as(M, N)`, from the parenthesis on.
@@ -141,6 +144,64 @@ class ExpressionParser {
         if (how == "view") return add(ast::View{x, std::move(dims)}, span_from(first));
         if (how == "expand") return add(ast::Expand{x, std::move(dims)}, span_from(first));
         return add(ast::Permute{x, std::move(dims)}, span_from(first));
+    }
+
+    // `.window(H: P by R stride 2 pad 1, outside: -inf)`, from the parenthesis on.
+    ast::ExprId window(ast::ExprId x, const Token& first) {
+        const Token& open = tokens_.peek();
+        tokens_.expect("(", "'('");
+        const Bracket bracket(*this);
+        ast::Window window{x, {}, {}};
+        do {
+            if (tokens_.peek().is("outside") && tokens_.peek(1).is(":")) {
+                tokens_.take(), tokens_.take();
+                window.outside = prefix(precedence::negation);
+            } else {
+                window.dims.push_back(windowed());
+            }
+        } while (tokens_.accept(","));
+        tokens_.expect_close(")", open);
+        return add(std::move(window), span_from(first));
+    }
+
+    ast::Windowed windowed() {
+        ast::Windowed dim;
+        dim.of = parse_dim(tokens_);
+        tokens_.expect(":", "':' and the places of windows, as in `H: P by 3`");
+        dim.places = parse_dim(tokens_);
+        tokens_.expect("by", "'by' and the length of a window, as in `H: P by 3`");
+        dim.taps = parse_dim(tokens_);
+        while (tokens_.peek().kind == TokenKind::name) {
+            const ast::Word word = tokens_.expect_name("'stride', 'dilation' or 'pad'");
+            if (word.text == "stride") {
+                dim.stride = window_number(1);
+            } else if (word.text == "dilation") {
+                dim.dilation = window_number(1);
+            } else if (word.text == "pad") {
+                dim.before = dim.after = window_number(0);
+                if (tokens_.peek().kind == TokenKind::integer) dim.after = window_number(0);
+            } else {
+                tokens_.fail(code::unexpected, word.span,
+                             fmt::format("Windows have no '{}'.", word.text),
+                             "Write `stride 2`, `dilation 2`, `pad 1`, or `pad 0 1` if the two "
+                             "ends differ.");
+            }
+        }
+        return dim;
+    }
+
+    // An integer of at least `least`, and small enough that coordinates stay 32-bit numbers.
+    std::int64_t window_number(std::int64_t least) {
+        const Token& token = tokens_.peek();
+        if (token.kind != TokenKind::integer) tokens_.fail_expected("a whole number");
+        tokens_.take();
+        std::int64_t value = -1;
+        std::from_chars(token.text.data(), token.text.data() + token.text.size(), value);
+        if (value < least || value > kMaxWindowNumber)
+            tokens_.fail(code::number_range, token.span,
+                         fmt::format("{} is out of range here.", token.text.substr(0, 40)),
+                         fmt::format("Use a number from {} to {}.", least, kMaxWindowNumber));
+        return value;
     }
 
     static bool is_number(const Token& token) {
@@ -250,6 +311,7 @@ class ExpressionParser {
                !is_operator_word(token.text);
     }
 
+    static constexpr std::int64_t kMaxWindowNumber = 65535;
     static constexpr int kMaxDepth = 200;
     TokenStream& tokens_;
     std::vector<ast::Expr>& exprs_;

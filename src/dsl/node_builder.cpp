@@ -45,6 +45,8 @@ code::Code code_of(ir::Fault fault) {
             return code::repeated_dim;
         case ir::Fault::flip:
             return code::flip;
+        case ir::Fault::window:
+            return code::window;
         case ir::Fault::reduction:
             return code::reduction;
         case ir::Fault::attention:
@@ -197,7 +199,7 @@ Value NodeBuilder::view(ir::ExprId x, std::vector<ir::DimId> dims, Span span) {
     // A new dimension of extent 1, as in `.view(M, 1)`, is an expansion.
     auto no_ones = dims;
     std::erase_if(no_ones, [&](ir::DimId dim) { return kernel_[dim].extent == 1; });
-    if (no_ones != dims && kernel_.factors(no_ones) == kernel_.factors(kernel_[x].type.dims)) {
+    if (no_ones != dims && kernel_.same_factors(no_ones, kernel_[x].type.dims)) {
         const auto inner = view(x, std::move(no_ones), span);
         return inner ? expand(*inner, std::move(dims), span) : inner;
     }
@@ -225,6 +227,21 @@ Value NodeBuilder::rename(ir::ExprId x, std::vector<ir::DimId> dims, Span span) 
     return view(x, std::move(dims), span);
 }
 
+bool NodeBuilder::define_places(ir::DimId places, const ir::WindowRule& rule, Span span) {
+    ir::Dim& dim = kernel_.dims[ir::index(places)];
+    const bool is_symbol = !dim.extent && dim.factors.empty();
+    if (is_symbol && places != rule.of && (!dim.window || *dim.window == rule)) {
+        dim.window = rule;
+        known_.clear();
+        return true;
+    }
+    reporter_.error(code::window, span,
+                    fmt::format("Dimension {} cannot be the places of these windows.", dim.name),
+                    is_symbol && places != rule.of ? "Other windows define it: choose another name."
+                                                   : "Choose a new name for the places.");
+    return false;
+}
+
 // Makes one of two dimensions an alias of the other; false if that is not possible.
 bool NodeBuilder::make_equal(ir::DimId a, ir::DimId b) {
     const auto factors = [&](ir::DimId dim) { return kernel_.factors({dim}); };
@@ -235,7 +252,7 @@ bool NodeBuilder::make_equal(ir::DimId a, ir::DimId b) {
                           dim.factors.end();
                });
     };
-    if (factors(a) == factors(b)) return true;
+    if (kernel_.same_factors({a}, {b})) return true;
     // A factored dimension has only one name, or its product would be ambiguous in texts.
     if (!is_free(b) || factors(a).size() > 1) std::swap(a, b);
     if (!is_free(b) || factors(a).size() > 1) return false;

@@ -57,6 +57,9 @@ class NodeBuilder {
     // Gives dimensions other names, which become aliases.
     Value rename(ir::ExprId x, std::vector<ir::DimId> dims, Span span);
 
+    // Makes the dimension the places of windows. Reports a dimension that is something else.
+    bool define_places(ir::DimId places, const ir::WindowRule& rule, Span span);
+
     // Reports extents that no parameter supplies, and too many dimensions.
     bool check_dims(const std::vector<ir::DimId>& dims, Span span);
 

@@ -63,8 +63,9 @@ class Printer {
 
     void name_dims_and_tensors() {
         for (const ir::Dim& dim : kernel_.dims) {
-            const bool named =
-                !dim.extent && (dim.factors.empty() || kernel_.is_named_factored_dim(dim));
+            const bool named = dim.extent
+                                   ? kernel_.is_named_constant(dim)
+                                   : dim.factors.empty() || kernel_.is_named_factored_dim(dim);
             dim_names_.push_back(named        ? table_.claim(dim.name, "D")
                                  : dim.extent ? std::to_string(*dim.extent)
                                               : "");
@@ -185,6 +186,7 @@ class Printer {
                     return Rendered{
                         fmt::format("flip({}, over: {})", operand(n.x), dim_names_[index(n.dim)])};
                 },
+                [&](const ir::Window& n) { return window(n); },
                 [&](const ir::Extent& n) {
                     return Rendered{fmt::format("extent({})", dim_names_[index(n.dim)])};
                 },
@@ -224,6 +226,23 @@ class Printer {
         return {fmt::format("{}.permute({})", x, dims_text(dims))};
     }
 
+    Rendered window(const ir::Window& node) const {
+        std::string dims;
+        for (const ir::DimId places : node.places) {
+            const ir::WindowRule& rule = *kernel_[places].window;
+            dims +=
+                fmt::format("{}{}: {} by {}", dims.empty() ? "" : ", ", dim_names_[index(rule.of)],
+                            dim_names_[index(places)], dim_names_[index(rule.taps)]);
+            if (rule.stride != 1) dims += fmt::format(" stride {}", rule.stride);
+            if (rule.dilation != 1) dims += fmt::format(" dilation {}", rule.dilation);
+            if (rule.before != 0 || rule.after != 0) dims += fmt::format(" pad {}", rule.before);
+            if (rule.before != rule.after) dims += fmt::format(" {}", rule.after);
+        }
+        if (node.outside != 0)
+            dims += fmt::format(", outside: {}", literal_text(node.outside, DType::f32));
+        return {fmt::format("{}.window({})", operand(node.x, precedence::atom), dims)};
+    }
+
     Rendered reduce(const ir::Reduce& node) const {
         const std::string dims = dims_text(node.over);
         return {fmt::format("{}({}, over: {})", info(node.op).name, operand(node.x),
@@ -261,9 +280,11 @@ class Printer {
         std::vector<std::string> all;
         const auto used = ir::used_dims(kernel_);
         for (std::size_t d = 0; d < kernel_.dims.size(); ++d)
-            if (used[d] && kernel_.is_named_factored_dim(kernel_.dims[d]))
+            if (const ir::Dim& dim = kernel_.dims[d];
+                used[d] && (kernel_.is_named_factored_dim(dim) || kernel_.is_named_constant(dim)))
                 all.push_back(
-                    fmt::format("{} = {}", dim_names_[d], factored_text(kernel_.dims[d])));
+                    fmt::format("{} = {}", dim_names_[d],
+                                dim.extent ? std::to_string(*dim.extent) : factored_text(dim)));
         std::sort(all.begin(), all.end());  // their order has no meaning
         for (const ir::Multiple& rule : kernel_.multiples)
             all.push_back(fmt::format("{} % {} == 0", dim_names_[index(rule.dim)], rule.of));

@@ -93,10 +93,13 @@ void Scope::declare(const ast::Kernel& kernel) {
     // All dimensions first, since a tensor may not have the name of any of them.
     for (const ast::Tensor& t : kernel.params) declare_symbols(t.dims);
     declare_factored_dims(kernel.constraints);
-    // `.as` may introduce new names, which outputs can use.
-    for (const ast::Expr& expr : kernel.body.exprs)
+    // `.as` and `.window` may introduce new names, which outputs can use.
+    for (const ast::Expr& expr : kernel.body.exprs) {
         if (const auto* rename = std::get_if<ast::Rename>(&expr.node))
             declare_symbols(rename->dims);
+        if (const auto* window = std::get_if<ast::Window>(&expr.node))
+            for (const ast::Windowed& dim : window->dims) declare_symbols({dim.places});
+    }
     for (const ast::Tensor& t : kernel.params) {
         const int before = reporter_.count();
         kernel_.params.push_back(tensor(t));

@@ -90,7 +90,8 @@ std::vector<TensorArg> workspaces(const LaunchRecord& record, std::span<const Te
 
 std::int64_t extent_product(std::span<const DimOf> dims, std::span<const TensorArg> tensors) {
     std::int64_t product = 1;
-    for (const auto& dim : dims) product = multiplied(product, tensors[dim.tensor].sizes[dim.dim]);
+    for (const auto& dim : dims)
+        product = multiplied(product, dim.of(tensors[dim.tensor].sizes[dim.dim]));
     return product;
 }
 

@@ -56,6 +56,7 @@ class Reader {
                        [&](const ir::Attention&) { return word("attention"); },
                        [&](const ir::LogSumExp&) { return word("logsumexp"); },
                        [&](const ir::Flip&) { return word("flip"); },
+                       [&](const ir::Window&) { return word("window"); },
                        [&](const ir::Index&) { return word("index"); },
                        [](const ir::Param&) { return std::string(); },
                        [](const ir::Literal&) { return std::string(); },

@@ -38,6 +38,9 @@ std::string node_text(const Kernel& kernel, const Node& node) {
             [](const Expand&) { return std::string("expand"); },
             [](const View&) { return std::string("view"); },
             [&](const Flip& n) { return fmt::format("flip {}", kernel[n.dim].name); },
+            [&](const Window& n) {
+                return fmt::format("window {} outside {}", to_string(kernel, n.places), n.outside);
+            },
             [&](const Reduce& n) {
                 return fmt::format("{} over {}", info(n.op).name, to_string(kernel, n.over));
             },
@@ -63,6 +66,15 @@ std::string dump(const Kernel& kernel) {
     for (const Dim& dim : kernel.dims)
         if (kernel.is_named_factored_dim(dim))
             out += fmt::format("  where {} = {}\n", dim.name, kernel.factored_name(dim.factors));
+    for (const Dim& dim : kernel.dims)
+        if (kernel.is_named_constant(dim))
+            out += fmt::format("  where {} = {}\n", dim.name, *dim.extent);
+    for (const Dim& dim : kernel.dims)
+        if (dim.window)
+            out += fmt::format("  where {} places {} by {} stride {} dilation {} pad {} {}\n",
+                               dim.name, kernel[dim.window->of].name, kernel[dim.window->taps].name,
+                               dim.window->stride, dim.window->dilation, dim.window->before,
+                               dim.window->after);
     for (const Multiple& rule : kernel.multiples)
         out += fmt::format("  where {} % {} == 0\n", kernel[rule.dim].name, rule.of);
     for (const Tensor& param : kernel.params)

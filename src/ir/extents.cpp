@@ -35,6 +35,21 @@ std::optional<std::int64_t> product_of(const Dim& dim, const std::vector<std::in
 
 }  // namespace
 
+std::optional<std::int64_t> constant_extent(const Kernel& kernel, DimId dim) {
+    std::int64_t product = 1;
+    for (const DimId factor : kernel.factors({dim})) {
+        if (!kernel[factor].extent) return std::nullopt;
+        product *= *kernel[factor].extent;
+    }
+    return product;
+}
+
+std::int64_t num_windows(const Kernel& kernel, const WindowRule& rule, std::int64_t extent) {
+    const std::int64_t length = rule.dilation * (*constant_extent(kernel, rule.taps) - 1) + 1;
+    const std::int64_t room = extent + rule.before + rule.after - length;
+    return room < 0 ? 0 : room / rule.stride + 1;
+}
+
 std::string solve_extents(const Kernel& kernel, std::vector<std::int64_t>& extents) {
     for (std::size_t d = 0; d < kernel.dims.size(); ++d) {
         const Dim& dim = kernel.dims[d];
@@ -49,6 +64,18 @@ std::string solve_extents(const Kernel& kernel, std::vector<std::int64_t>& exten
         learned = false;
         for (std::size_t d = 0; d < kernel.dims.size(); ++d) {
             const Dim& dim = kernel.dims[d];
+            if (dim.window && known(dim.window->of)) {
+                const auto places =
+                    num_windows(kernel, *dim.window, extents[index(dim.window->of)]);
+                if (places == 0)
+                    return fmt::format("no window of dimension {} fits into {} elements", dim.name,
+                                       extents[index(dim.window->of)]);
+                if (known(static_cast<DimId>(d)) && extents[d] != places)
+                    return fmt::format("dimension {} has {} elements, but there are {} windows",
+                                       dim.name, extents[d], places);
+                learned |= !known(static_cast<DimId>(d));
+                extents[d] = places;
+            }
             if (dim.factors.empty()) continue;
             const auto product = product_of(dim, extents);
             if (!product) return fmt::format("dimension {} has more than 2^62 elements", dim.name);
@@ -85,6 +112,7 @@ std::vector<bool> known_dims(const Kernel& kernel, std::vector<bool> known) {
         learned = false;
         for (std::size_t d = 0; d < kernel.dims.size(); ++d) {
             const Dim& dim = kernel.dims[d];
+            if (dim.window && !known[d] && is_known(dim.window->of)) known[d] = learned = true;
             if (dim.factors.empty()) continue;
             const auto missing = only_unknown(dim, is_known);
             bool all_known = true;

@@ -103,6 +103,7 @@ class Interpreter {
                            keep(id, materialize(environment_, n.x, kernel_[n.x].type.dims));
                        },
                        [&](const Flip& n) { keep_flipped(id, n); },
+                       [&](const Window& n) { keep_windows(id, n); },
                        [&](const Reduce& n) { keep(id, reduced(n, dims)); },
                        [&](const Attention& n) { keep(id, attend(n, dims)); },
                        [&](const LogSumExp& n) {
@@ -130,6 +131,45 @@ class Interpreter {
         if (!results_.back().empty())
             source.data = results_.back().data() + (extent(flip.dim) - 1) * stride;
         stride = -stride;
+    }
+
+    // Keeps x with what is outside of it; windows then overlap in memory.
+    void keep_windows(ExprId id, const Window& window) {
+        const auto& x_dims = kernel_[window.x].type.dims;
+        const std::vector<double> x = materialize(environment_, window.x, x_dims);
+        std::vector<std::int64_t> before(x_dims.size()), padded(x_dims.size());
+        std::int64_t size = 1;
+        for (std::size_t i = x_dims.size(); i-- > 0;) {
+            padded[i] = extent(x_dims[i]);
+            for (const DimId places : window.places)
+                if (const WindowRule& rule = *kernel_[places].window; rule.of == x_dims[i]) {
+                    before[i] = rule.before;
+                    padded[i] += rule.before + rule.after;
+                }
+            size *= padded[i];
+        }
+        std::vector<double> values(size, window.outside);
+        std::vector<std::int64_t> strides(kernel_.dims.size());  // of the padded array
+        std::int64_t stride = 1, start = 0;
+        for (std::size_t i = x_dims.size(); i-- > 0; stride *= padded[i]) {
+            strides[index(x_dims[i])] = stride;
+            start += before[i] * stride;
+        }
+        for (std::int64_t at = 0; at < std::ssize(x); ++at) {
+            std::int64_t rest = at, offset = start;
+            for (std::size_t i = x_dims.size(); i-- > 0; rest /= extent(x_dims[i]))
+                offset += rest % extent(x_dims[i]) * strides[index(x_dims[i])];
+            values[offset] = x[at];
+        }
+        keep(id, std::move(values));
+        Source& source = environment_.sources[static_cast<std::uint32_t>(index(id))];
+        for (const DimId places : window.places) {
+            const WindowRule& rule = *kernel_[places].window;
+            strides[index(places)] = rule.stride * strides[index(rule.of)];
+            strides[index(rule.taps)] = rule.dilation * strides[index(rule.of)];
+            strides[index(rule.of)] = 0;
+        }
+        source.strides = std::move(strides);
     }
 
     std::vector<double> reduced(const Reduce& node, const std::vector<DimId>& kept) const {

@@ -65,6 +65,12 @@ std::vector<DimId> Kernel::factors(const std::vector<DimId>& all) const {
     return flat;
 }
 
+bool Kernel::same_factors(const std::vector<DimId>& a, const std::vector<DimId>& b) const {
+    return std::ranges::equal(factors(a), factors(b), [&](DimId x, DimId y) {
+        return x == y || (dims[index(x)].extent && dims[index(x)].extent == dims[index(y)].extent);
+    });
+}
+
 ExprId Builder::param(std::uint32_t index) {
     // One expression per parameter, so that nothing is loaded twice.
     for (std::size_t i = 0; i < kernel_.exprs.size(); ++i)
@@ -124,6 +130,10 @@ ExprId Builder::view(ExprId x, std::vector<DimId> dims) {
 
 ExprId Builder::flip(ExprId x, DimId dim) {
     return append(kernel_, Flip{x, dim});
+}
+
+ExprId Builder::window(ExprId x, std::vector<DimId> places, double outside) {
+    return append(kernel_, Window{x, std::move(places), outside});
 }
 
 ExprId Builder::extent(DimId dim) {

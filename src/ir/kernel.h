@@ -31,13 +31,24 @@ constexpr std::size_t index(DimId id) {
     return static_cast<std::size_t>(id);
 }
 
-// A symbol bound at run time, a constant extent (then `name` is its digits), or a factored
-// dimension ("8*D"), which a View can split. A factored one may have its own name (N = 8*D); with a
-// single factor it is an alias (N = D).
+// What the places of a window are made of: at place p, tap t is the element p * stride + t *
+// dilation - before of dimension `of`. `before` and `after` count the elements outside of it that
+// windows may cover; `taps` has a constant extent.
+struct WindowRule {
+    DimId of{}, taps{};
+    std::int64_t stride = 1, dilation = 1, before = 0, after = 0;
+    bool operator==(const WindowRule&) const = default;
+};
+
+// A symbol bound at run time, a constant extent (its name is its digits, or a word for one of
+// several dimensions of the same extent: R = 3), or a factored dimension ("8*D"), which a View can
+// split. A factored one may have its own name (N = 8*D); with a single factor it is an alias
+// (N = D). The places of a window are a symbol with a rule.
 struct Dim {
     std::string name;
     std::optional<std::int64_t> extent;
     std::vector<DimId> factors = {};
+    std::optional<WindowRule> window = {};
     bool operator==(const Dim&) const = default;
 };
 
@@ -112,6 +123,15 @@ struct Flip {
     bool operator==(const Flip&) const = default;
 };
 
+// x seen through windows: each dimension that the rule of one of `places` is made of becomes these
+// places, and the taps follow as the last dimensions. Elements outside of x are `outside`.
+struct Window {
+    ExprId x{};
+    std::vector<DimId> places;  // each has a WindowRule
+    double outside = 0;         // 0, or the identity of max or min
+    bool operator==(const Window&) const = default;
+};
+
 // Reduces over dimensions that the result then lacks. The sum, max and min of no elements are 0,
 // -inf and inf.
 struct Reduce {
@@ -167,7 +187,7 @@ struct LogSumExp {
 };
 
 using Node = std::variant<Param, Literal, Index, Extent, Unary, Binary, Select, Cast, Permute,
-                          Expand, View, Flip, Reduce, Product, Attention, LogSumExp>;
+                          Expand, View, Flip, Window, Reduce, Product, Attention, LogSumExp>;
 
 struct Expr {
     Node node;
@@ -216,6 +236,11 @@ struct Kernel {
     bool is_named_factored_dim(const Dim& dim) const {
         return !dim.factors.empty() && dim.name != factored_name(dim.factors);
     }
+    bool is_named_constant(const Dim& dim) const {
+        return dim.extent && dim.name != std::to_string(*dim.extent);
+    }
+    // Whether the dimensions split into the same factors; constants of one extent are the same.
+    bool same_factors(const std::vector<DimId>& a, const std::vector<DimId>& b) const;
     // "mlp.fact:3" for a place in the source; "" if it is not known.
     std::string line_of(Span span) const { return source ? source->line_of(span) : ""; }
     // The dimensions with every factored one replaced by its factors.
@@ -226,19 +251,20 @@ struct Kernel {
 // that knows every node's operands.
 template <class AnyNode, class Visit>
 void for_each_operand(AnyNode& node, Visit visit) {
-    std::visit(
-        overloaded{
-            [](one_of<Param, Literal, Index, Extent> auto&) {},
-            [&](one_of<Unary, Cast, Permute, Expand, View, Flip, Reduce> auto& n) { visit(n.x); },
-            [&](one_of<Binary, Product> auto& n) { visit(n.a), visit(n.b); },
-            [&](one_of<Select> auto& n) { visit(n.condition), visit(n.a), visit(n.b); },
-            [&](one_of<Attention> auto& n) {
-                visit(n.q), visit(n.k), visit(n.v);
-                if (n.bias) visit(*n.bias);
-            },
-            [&](one_of<LogSumExp> auto& n) { visit(n.attention); },
-        },
-        node);
+    std::visit(overloaded{
+                   [](one_of<Param, Literal, Index, Extent> auto&) {},
+                   [&](one_of<Unary, Cast, Permute, Expand, View, Flip, Window, Reduce> auto& n) {
+                       visit(n.x);
+                   },
+                   [&](one_of<Binary, Product> auto& n) { visit(n.a), visit(n.b); },
+                   [&](one_of<Select> auto& n) { visit(n.condition), visit(n.a), visit(n.b); },
+                   [&](one_of<Attention> auto& n) {
+                       visit(n.q), visit(n.k), visit(n.v);
+                       if (n.bias) visit(*n.bias);
+                   },
+                   [&](one_of<LogSumExp> auto& n) { visit(n.attention); },
+               },
+               node);
 }
 
 // The same for dimensions stored in the node itself, not in its type.
@@ -246,6 +272,9 @@ template <class AnyNode, class Visit>
 void for_each_dim(AnyNode& node, Visit visit) {
     std::visit(overloaded{
                    [&](one_of<Index, Extent, Flip> auto& n) { visit(n.dim); },
+                   [&](one_of<Window> auto& n) {
+                       for (auto& dim : n.places) visit(dim);
+                   },
                    [&](one_of<Reduce> auto& n) {
                        for (auto& dim : n.over) visit(dim);
                    },
@@ -274,6 +303,7 @@ class Builder {
     ExprId expand(ExprId x, std::vector<DimId> dims);
     ExprId view(ExprId x, std::vector<DimId> dims);
     ExprId flip(ExprId x, DimId dim);
+    ExprId window(ExprId x, std::vector<DimId> places, double outside = 0);
     ExprId extent(DimId dim);
     ExprId reduce(ReduceOp op, ExprId x, std::vector<DimId> over);
     ExprId product(ExprId a, ExprId b, Precision precision = Precision::exact);

@@ -24,7 +24,7 @@ bool is_renaming(const Kernel& kernel, ExprId id) {
 bool is_renaming(const Kernel& kernel, const std::vector<DimId>& from,
                  const std::vector<DimId>& to) {
     return std::equal(from.begin(), from.end(), to.begin(), to.end(),
-                      [&](DimId a, DimId b) { return kernel.factors({a}) == kernel.factors({b}); });
+                      [&](DimId a, DimId b) { return kernel.same_factors({a}, {b}); });
 }
 
 }  // namespace fact::ir

@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "ir/dims.h"
+#include "ir/extents.h"
 #include "support/result.h"
 
 namespace fact::ir {
@@ -190,7 +191,7 @@ Typing view_type(const Kernel& kernel, const Type& x, const Dims& dims) {
             return TypeError{Fault::repeated_dim,
                              fmt::format("The view has dimension {} twice.", kernel[dims[i]].name),
                              "Give each dimension a name of its own."};
-    if (kernel.factors(x.dims) == kernel.factors(dims)) return Type{x.dtype, dims};
+    if (kernel.same_factors(x.dims, dims)) return Type{x.dtype, dims};
     return TypeError{Fault::view,
                      fmt::format("{} is not a view of {}: their elements do not follow in the same "
                                  "order.",
@@ -212,6 +213,39 @@ Typing flip_type(const Kernel& kernel, const Flip& node, const Type& x) {
                         kernel[node.dim].name),
             "Write the extent as a number: `flip(x.view(M, H, 2, 64), over: 2)`."};
     return x;
+}
+
+Typing window_type(const Kernel& kernel, const Window& node, const Type& x) {
+    Type type = x;
+    Dims taps;
+    for (const DimId places : node.places) {
+        const auto& rule = kernel[places].window;
+        if (!rule)
+            return TypeError{
+                Fault::window,
+                fmt::format("Dimension {} is not made of windows.", kernel[places].name),
+                "Say what it is made of: `x.window(H: P by 3)`."};
+        const auto at = std::find(type.dims.begin(), type.dims.end(), rule->of);
+        if (at == type.dims.end())
+            return TypeError{Fault::window,
+                             fmt::format("{} has no dimension {} to see through windows.",
+                                         to_string(kernel, x.dims), kernel[rule->of].name),
+                             "Name a dimension of the operand; a view splits a factored one."};
+        if (!constant_extent(kernel, rule->taps))
+            return TypeError{Fault::window,
+                             fmt::format("A window must have a constant length, which {} has not.",
+                                         kernel[rule->taps].name),
+                             "Write the length as a number, or give it a name: `where R = 3`."};
+        *at = places;
+        taps.push_back(rule->taps);
+    }
+    type.dims.insert(type.dims.end(), taps.begin(), taps.end());
+    for (const DimId dim : type.dims)
+        if (std::count(type.dims.begin(), type.dims.end(), dim) > 1)
+            return TypeError{Fault::repeated_dim,
+                             fmt::format("The windows have dimension {} twice.", kernel[dim].name),
+                             "Name the windows' lengths: `where R = 3, S = 3`."};
+    return type;
 }
 
 Typing reduce_type(const Kernel& kernel, const Reduce& node, const Type& x) {
@@ -322,6 +356,12 @@ std::variant<Type, TypeError> type_of(const Kernel& kernel, const Node& node, co
             [&](const Flip& n) -> Typing {
                 if (index(n.dim) < kernel.dims.size()) return flip_type(kernel, n, type(n.x));
                 return TypeError{Fault::reference, "A dimension does not exist.", ""};
+            },
+            [&](const Window& n) -> Typing {
+                for (const DimId dim : n.places)
+                    if (index(dim) >= kernel.dims.size())
+                        return TypeError{Fault::reference, "A dimension does not exist.", ""};
+                return window_type(kernel, n, type(n.x));
             },
             [&](const Reduce& n) { return reduce_type(kernel, n, type(n.x)); },
             [&](const Attention& n) { return attention_type(kernel, n); },

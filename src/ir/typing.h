@@ -25,6 +25,7 @@ enum class Fault {
     view,           // dimensions that are not the operand's, split or merged
     repeated_dim,   // a view or expansion with one dimension twice
     flip,           // along a dimension the operand lacks, or whose extent is not constant
+    window,         // over a dimension the operand lacks, or with taps that are not constant
     reduction,      // over a dimension the operand lacks, or one twice, or none
     attention,      // operands whose dimensions do not fit
 };

@@ -22,6 +22,12 @@ std::string verify_dims(const Kernel& kernel) {
             if (index(factor) >= kernel.dims.size() || !kernel[factor].factors.empty())
                 return fmt::format("dimension '{}' has an unknown or factored factor", dim.name);
     }
+    for (const Dim& dim : kernel.dims)
+        if (const auto& rule = dim.window;
+            rule &&
+            (index(rule->of) >= kernel.dims.size() || index(rule->taps) >= kernel.dims.size() ||
+             rule->stride < 1 || rule->dilation < 1 || rule->before < 0 || rule->after < 0))
+            return fmt::format("dimension '{}' has windows that do not exist", dim.name);
     for (const Multiple& rule : kernel.multiples)
         if (index(rule.dim) >= kernel.dims.size() || rule.of < 1)
             return "a rule for an extent has an unknown dimension or a divisor below 1";

@@ -19,7 +19,11 @@ constexpr int kFormat = 1;
 
 Json write(const ExtentProduct& product) {
     Json result = Json::array();
-    for (const DimOf& dim : product) result.push_back({dim.tensor, dim.dim});
+    for (const DimOf& dim : product)
+        if (dim.more == 0 && dim.step == 1)
+            result.push_back({dim.tensor, dim.dim});
+        else
+            result.push_back({dim.tensor, dim.dim, dim.more, dim.step});
     return result;
 }
 
@@ -193,6 +197,10 @@ DType read_dtype(const Parsed& json) {
 }
 
 DimOf read_dim(const Parsed& json) {
+    if (json.is_array() && json.size() == 4) {
+        const auto [tensor, dim, more, step] = read_ints<4>(json);
+        return {tensor, dim, more, step};
+    }
     const auto [tensor, dim] = read_ints<2>(json);
     return {tensor, dim};
 }

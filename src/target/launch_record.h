@@ -5,6 +5,7 @@
 // workspaces named here. A tensor's dimensions are those of the kernel text, in memory order.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <nlohmann/json_fwd.hpp>
@@ -13,6 +14,7 @@
 #include <variant>
 #include <vector>
 
+#include "support/division.h"
 #include "support/result.h"
 #include "target/dtype.h"
 
@@ -23,10 +25,17 @@ inline constexpr int kNoDim = -1;  // stands for a dimension that the tensor doe
 // The largest number that kernels count to in 32 bits, with room for a tile that crosses the edge.
 inline constexpr std::int64_t kMaxCount = (std::int64_t{1} << 31) - (1 << 16);
 
-// A dimension of a bound tensor.
+// The extent of a bound tensor's dimension, or how many windows fit into it: ceil((extent + more) /
+// step).
 struct DimOf {
     int tensor = 0, dim = 0;
+    int more = 0, step = 1;
     bool operator==(const DimOf&) const = default;
+
+    std::int64_t of(std::int64_t extent) const {
+        return more == 0 && step == 1 ? extent
+                                      : std::max<std::int64_t>(0, ceil_div(extent + more, step));
+    }
 };
 
 // A CUtensorMap over one tensor, innermost dimension first; kNoDim means an extent of one. `box` is

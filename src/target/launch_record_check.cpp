@@ -77,6 +77,7 @@ class Checker {
     void check_product(const std::vector<DimOf>& dims) {
         for (const DimOf& dim : dims) {
             require(dim.dim >= 0, fmt::format("dimension {} of tensor {}", dim.dim, dim.tensor));
+            require(dim.step > 0, fmt::format("steps of {}", dim.step));
             check_dim(dim.tensor, dim.dim);
         }
     }

@@ -55,8 +55,10 @@ class Steps {
             overloaded{
                 [](const one_of<ir::Param, ir::Literal, ir::Index, ir::Extent, ir::Permute,
                                 ir::Expand, ir::View> auto&) { return true; },
-                [](const one_of<ir::Unary, ir::Binary, ir::Select, ir::Cast, ir::Flip, ir::Reduce,
-                                ir::Product, ir::Attention, ir::LogSumExp> auto&) { return false; },
+                [](const one_of<ir::Unary, ir::Binary, ir::Select, ir::Cast, ir::Flip, ir::Window,
+                                ir::Reduce, ir::Product, ir::Attention, ir::LogSumExp> auto&) {
+                    return false;
+                },
             },
             expr.node);
     }
@@ -97,6 +99,16 @@ class Steps {
         return fmt::format("{} as {}", ref(x), dims(to));
     }
 
+    std::string windows(const ir::Window& node) const {
+        std::vector<std::string> along;
+        for (const ir::DimId places : node.places) {
+            const ir::WindowRule& rule = *kernel_[places].window;
+            along.push_back(fmt::format("{} of {} along {}", dim(rule.taps), extents_[rule.taps],
+                                        dim(rule.of)));
+        }
+        return fmt::format("windows of {}: {}", ref(node.x), fmt::join(along, ", "));
+    }
+
     std::string operation(const ir::Expr& expr) const {
         return std::visit(
             overloaded{
@@ -120,6 +132,7 @@ class Steps {
                 [&](const ir::Flip& n) {
                     return fmt::format("{} reversed along {}", ref(n.x), dim(n.dim));
                 },
+                [&](const ir::Window& n) { return windows(n); },
                 [&](const ir::Reduce& n) {
                     std::vector<std::string> over;
                     for (const ir::DimId id : n.over) over.push_back(dim(id));

@@ -9,7 +9,8 @@ std::vector<double> workspace_bytes(const LaunchRecord& record, const ir::Kernel
     for (const ir::Output& output : kernel.outputs) tensors.push_back(&output.tensor);
     const auto extent = [&](const DimOf& at) {
         const ir::Tensor& tensor = *tensors.at(static_cast<std::size_t>(at.tensor));
-        return static_cast<double>(extents[tensor.type.dims.at(static_cast<std::size_t>(at.dim))]);
+        return static_cast<double>(
+            at.of(extents[tensor.type.dims.at(static_cast<std::size_t>(at.dim))]));
     };
     std::vector<double> all;
     for (const Workspace& workspace : record.workspaces) {

@@ -19,7 +19,21 @@ Json dims_json(const std::vector<ir::DimId>& dims) {
     return list;
 }
 
-Json node_json(const ir::Node& node) {
+Json window_json(const ir::Kernel& kernel, const ir::Window& window) {
+    Json rules = Json::array();
+    for (const ir::DimId places : window.places) {
+        const ir::WindowRule& rule = *kernel[places].window;
+        rules.push_back({{"of", ir::index(rule.of)},
+                         {"places", ir::index(places)},
+                         {"taps", ir::index(rule.taps)},
+                         {"stride", rule.stride},
+                         {"dilation", rule.dilation},
+                         {"pad", {rule.before, rule.after}}});
+    }
+    return {{"op", "window"}, {"rules", rules}, {"outside", window.outside}};
+}
+
+Json node_json(const ir::Kernel& kernel, const ir::Node& node) {
     return std::visit(
         overloaded{
             [](const ir::Param& n) { return Json{{"op", "param"}, {"index", n.index}}; },
@@ -34,6 +48,7 @@ Json node_json(const ir::Node& node) {
             [](const ir::Expand&) { return Json{{"op", "expand"}}; },
             [](const ir::View&) { return Json{{"op", "view"}}; },
             [](const ir::Flip& n) { return Json{{"op", "flip"}, {"dim", ir::index(n.dim)}}; },
+            [&](const ir::Window& n) { return window_json(kernel, n); },
             [&](const ir::Reduce& n) {
                 return Json{{"op", fmt::format("reduce_{}", ir::info(n.op).name)},
                             {"over", dims_json(n.over)}};
@@ -61,7 +76,7 @@ std::string dump_run(const Program& program, std::uint32_t seed) {
         json["params"].push_back(
             {{"dims", dims_json(kernel.params[i].type.dims)}, {"data", widened(run.inputs[i])}});
     for (const ir::Expr& expr : kernel.exprs) {
-        Json node = node_json(expr.node);
+        Json node = node_json(kernel, expr.node);
         node["args"] = Json::array();
         ir::for_each_operand(expr.node,
                              [&](ir::ExprId x) { node["args"].push_back(ir::index(x)); });

@@ -38,6 +38,9 @@ class Generator : Parts {
             {"rotary", &Generator::rotary},
             {"pipeline", &Generator::two_layers},
             {"columns", &Generator::column_statistics},
+            {"windows", &Generator::windows},
+            {"windows", &Generator::windows},
+            {"convolution", &Generator::convolution},
             {"pointwise", &Generator::pointwise}};
         const auto& [name, make] = kFamilies[below(std::size(kFamilies))];
         program_.family = name;
@@ -210,6 +213,84 @@ class Generator : Parts {
         output(epilogue(layer_norm(x, {m()}), 0, 2, dtype), dtype);
     }
 
+    // A tensor seen through windows along one to three dimensions, with channels first or last.
+    struct Windowed {
+        ExprId x{};
+        DimId batch{}, channels{};
+        Dims places, taps;
+        bool channels_last = false;
+    };
+    Windowed windowed(DType dtype, double outside, bool some_pointwise) {
+        Windowed w;
+        w.batch = dim("B", {1, 2, 5}), w.channels = dim("C", {1, 3, 8, 24});
+        w.channels_last = chance(50);
+        constexpr const char* kNames[][3] = {{"H", "P", "R"}, {"W", "Q", "S"}, {"D", "O", "T"}};
+        Dims space;
+        for (int i = 0, count = pick({1, 2, 2, 3}); i < count; ++i) {
+            const auto& [of, places, taps] = kNames[i];
+            space.push_back(dim(of, {7, 12, 19}));
+            kernel().dims.push_back({taps, pick({1, 2, 3})});
+            w.taps.push_back(static_cast<DimId>(kernel().dims.size() - 1));
+            ir::WindowRule rule{space.back(),    w.taps.back(),      pick({1, 1, 2, 3}),
+                                pick({1, 1, 2}), pick({0, 0, 1, 2}), pick({0, 1, 2})};
+            if (chance(50)) rule.after = rule.before;
+            // Every window has an element inside.
+            const std::int64_t reach = rule.dilation * (*kernel()[rule.taps].extent - 1);
+            rule.before = std::min(rule.before, reach), rule.after = std::min(rule.after, reach);
+            kernel().dims.push_back({places, {}, {}, rule});
+            w.places.push_back(static_cast<DimId>(kernel().dims.size() - 1));
+        }
+        program_.extents.resize(kernel().dims.size(), ir::kUnknownExtent);
+        Dims dims{w.batch};
+        if (!w.channels_last) dims.push_back(w.channels);
+        dims.insert(dims.end(), space.begin(), space.end());
+        if (w.channels_last) dims.push_back(w.channels);
+        ExprId x = param("x", dtype, dims);
+        if (some_pointwise && chance(50)) x = epilogue(x, 1, 2, dtype);
+        w.x = b_.window(x, w.places, outside);
+        return w;
+    }
+
+    void windows() {
+        const DType dtype = floating();
+        const bool largest = chance(40);
+        const Windowed w = windowed(dtype, largest ? -HUGE_VAL : 0, true);
+        ExprId y = w.x;
+        if (largest) {
+            y = b_.reduce(ir::ReduceOp::max, y, w.taps);
+        } else {
+            Dims weights{w.channels};
+            weights.insert(weights.end(), w.taps.begin(), w.taps.end());
+            if (chance(50)) y = b_.binary(BinaryOp::mul, y, param("w", dtype, weights));
+            y = b_.reduce(ir::ReduceOp::sum, y, w.taps);
+        }
+        if (chance(30)) y = mean(y, w.places);
+        output(y, dtype);
+    }
+
+    void convolution() {
+        const DType dtype = floating();
+        const Windowed w = windowed(dtype, 0, true);
+        const DimId features = dim("F", {8, 40});
+        Dims rows{w.batch}, depth = w.taps;
+        rows.insert(rows.end(), w.places.begin(), w.places.end());
+        depth.insert(w.channels_last ? depth.end() : depth.begin(), w.channels);
+        Dims apart = rows;
+        apart.insert(apart.end(), depth.begin(), depth.end());
+        const DimId all_rows = kernel().factored_dim(rows), sum = kernel().factored_dim(depth);
+        program_.extents.resize(kernel().dims.size(), ir::kUnknownExtent);
+        Dims weights{features};
+        weights.insert(weights.end(), depth.begin(), depth.end());
+        const ExprId a = b_.view(b_.permute(w.x, apart), {all_rows, sum});
+        const ExprId b = b_.view(param("w", dtype, weights), {features, sum});
+        ExprId y = b_.product(b_.cast(dtype, a), b_.transpose(b));
+        y = b_.binary(BinaryOp::mul, y, b_.literal(0.1));
+        rows.push_back(features);
+        y = b_.view(y, rows);
+        if (chance(30)) y = mean(y, w.places);
+        output(chance(50) ? b_.permute(y, shuffled(kernel()[y].type.dims)) : y, dtype);
+    }
+
     void pointwise() {
         const DType dtype = floating();
         const ExprId x = param("x", dtype, {m(), n()});
@@ -229,8 +310,13 @@ Program small_program(std::uint32_t seed) {
     for (std::size_t d = 0; d < program.extents.size(); ++d) {
         const ir::Dim& dim = program.kernel.dims[d];
         if (dim.extent) continue;
-        program.extents[d] = dim.factors.empty() ? program.extents[d] % 7 + 1 : ir::kUnknownExtent;
+        const bool derived = !dim.factors.empty() || dim.window;
+        program.extents[d] = derived ? ir::kUnknownExtent : program.extents[d] % 7 + 1;
     }
+    for (const ir::Dim& dim : program.kernel.dims)  // one window fits at least
+        if (const auto& rule = dim.window)
+            program.extents[ir::index(rule->of)] +=
+                rule->dilation * *ir::constant_extent(program.kernel, rule->taps);
     if (auto why = ir::solve_extents(program.kernel, program.extents); !why.empty())
         throw InternalError(why);
     return program;

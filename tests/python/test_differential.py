@@ -83,6 +83,8 @@ class Evaluator:
             return self.values[args[0]].reshape(self.shape(dims))
         if op == "flip":
             return self.values[args[0]].flip(dims.index(expr["dim"]))
+        if op == "window":
+            return self.window(expr)
         if op.startswith("reduce_"):
             own = self.program["exprs"][args[0]]["dims"]
             over = [own.index(d) for d in expr["over"]]
@@ -104,6 +106,21 @@ class Evaluator:
         if len(x) == 1:
             return UNARY.get(op, getattr(torch, op, None))(x[0]).double()
         return BINARY[op](x[0], x[1]).double()
+
+    def window(self, expr):
+        value = self.values[expr["args"][0]]
+        own = list(self.program["exprs"][expr["args"][0]]["dims"])
+        outside = -math.inf if expr["outside"] is None else expr["outside"]
+        for rule in expr["rules"]:
+            at, taps = own.index(rule["of"]), self.extents[rule["taps"]]
+            before, after = rule["pad"]
+            pads = [0] * (2 * (value.dim() - at - 1)) + [before, after]
+            value = F.pad(value, pads, value=outside)
+            length = rule["dilation"] * (taps - 1) + 1
+            # unfold puts the elements of a window last.
+            value = value.unfold(at, length, rule["stride"])[..., :: rule["dilation"]]
+            own[at] = rule["places"]
+        return value
 
     def product(self, args, dims):
         a_dims, b_dims = (self.program["exprs"][a]["dims"] for a in args)
@@ -170,7 +187,8 @@ class Differential(unittest.TestCase):
                 )
                 # A value near the middle between two roundings may go either way.
                 tolerance = 2e-2 if rounds else 1e-9
-                scale = max(1.0, want[want.isfinite()].abs().max().item() if want.numel() else 0)
+                finite = want[want.isfinite()]
+                scale = max(1.0, finite.abs().max().item() if finite.numel() else 0)
                 same = torch.isclose(got, want, rtol=0, atol=tolerance * scale, equal_nan=True)
                 if not same.all():
                     wrong.append(f"seed {program['seed']} ({program['family']})")

@@ -24,7 +24,9 @@ StageKind kind_of(const ir::Kernel& stage) {
                 [](const ir::Product&) { return StageKind::product; },
                 [](const one_of<ir::Param, ir::Literal, ir::Index, ir::Extent, ir::Unary,
                                 ir::Binary, ir::Select, ir::Cast, ir::Permute, ir::Expand, ir::View,
-                                ir::Flip, ir::Reduce> auto&) { return StageKind::rows; },
+                                ir::Flip, ir::Window, ir::Reduce> auto&) {
+                    return StageKind::rows;
+                },
             },
             expr.node);
         if (kind != StageKind::rows) return kind;

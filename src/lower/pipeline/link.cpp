@@ -130,8 +130,9 @@ class RecordLinker {
     }
     ExtentField in_bound_terms(const DimOf& dim) const {
         const int tensor = number(dim.tensor);
-        if (tensor < record_.num_bound()) return {{{tensor, dim.dim}}};
-        return record_.workspaces[at(tensor - record_.num_bound())].sizes[at(dim.dim)];
+        if (tensor < record_.num_bound()) return {{{tensor, dim.dim, dim.more, dim.step}}};
+        return windows_of(record_.workspaces[at(tensor - record_.num_bound())].sizes[at(dim.dim)],
+                          dim.more, dim.step);
     }
 
     const Pipeline& pipeline_;

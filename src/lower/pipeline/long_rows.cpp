@@ -246,7 +246,7 @@ class Splitter {
         const Dims all = to_.factors(from_[reduce.x].type.dims), over = to_.factors(reduce.over);
         for (const DimId dim : all)
             if (extent(dim) < 1) return std::nullopt;
-        if (is_flipped(over) || all.empty()) return std::nullopt;
+        if (is_flipped(over) || is_windowed(over) || all.empty()) return std::nullopt;
         const std::int64_t length = count(over), rows = count(all) / length;
         const bool contiguous = contains(over, all.back());
         const std::int64_t blocks =
@@ -267,6 +267,18 @@ class Splitter {
         return std::ranges::any_of(from_.exprs, [&](const ir::Expr& expr) {
             const auto* flip = std::get_if<ir::Flip>(&expr.node);
             return flip && contains(over, flip->dim);
+        });
+    }
+
+    // Windows need their dimensions whole.
+    bool is_windowed(const Dims& over) const {
+        return std::ranges::any_of(from_.exprs, [&](const ir::Expr& expr) {
+            const auto* window = std::get_if<ir::Window>(&expr.node);
+            return window && std::ranges::any_of(window->places, [&](DimId places) {
+                       const ir::WindowRule& rule = *from_[places].window;
+                       return contains(over, places) || contains(over, rule.of) ||
+                              contains(over, rule.taps);
+                   });
         });
     }
 

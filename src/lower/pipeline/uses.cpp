@@ -71,8 +71,8 @@ bool computed_per_score(const ir::Node& node) {
         overloaded{
             [](const one_of<ir::Literal, ir::Index, ir::Unary, ir::Binary, ir::Select, ir::Cast,
                             ir::Permute, ir::Expand, ir::Flip> auto&) { return true; },
-            [](const one_of<ir::Param, ir::Extent, ir::View, ir::Reduce, ir::Product, ir::Attention,
-                            ir::LogSumExp> auto&) { return false; },
+            [](const one_of<ir::Param, ir::Extent, ir::View, ir::Window, ir::Reduce, ir::Product,
+                            ir::Attention, ir::LogSumExp> auto&) { return false; },
         },
         node);
 }

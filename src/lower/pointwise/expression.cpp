@@ -93,8 +93,8 @@ std::string ExpressionText::value(ir::ExprId id) const {
             [&](const ir::Cast& n) { return cast(expr.type.dtype, n.x); },
             [&](const ir::Expand& n) { return use(n.x); },
             [&](const ir::View& n) { return use(n.x); },
-            [&](const one_of<ir::Param, ir::Literal, ir::Permute, ir::Flip, ir::Reduce, ir::Product,
-                             ir::Attention, ir::LogSumExp> auto&) { return use(id); },
+            [&](const one_of<ir::Param, ir::Literal, ir::Permute, ir::Flip, ir::Window, ir::Reduce,
+                             ir::Product, ir::Attention, ir::LogSumExp> auto&) { return use(id); },
         },
         expr.node);
 }

@@ -109,6 +109,7 @@ class Analysis {
             overloaded{
                 [](const ir::Reduce&) { return "a reduction"; },
                 [](const ir::Extent&) { return "an extent"; },
+                [](const ir::Window&) { return "a window"; },
                 [](const one_of<ir::Attention, ir::LogSumExp> auto&) { return "attention"; },
                 [](const one_of<ir::Param, ir::Literal, ir::Index, ir::Unary, ir::Binary,
                                 ir::Select, ir::Cast, ir::Permute, ir::Expand, ir::View, ir::Flip,

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "ir/extents.h"
 #include "support/result.h"
 
 namespace fact::lower {
@@ -32,6 +33,21 @@ void multiply(ExtentField& extent, const ExtentField& factor) {
 
 ExtentField inverse(const ExtentField& extent) {
     return {extent.divisor_dims, extent.divisor, extent.factor, extent.dims};
+}
+
+ExtentField windows_of(const ExtentField& extent, int more, int step) {
+    if (more == 0 && step == 1) return extent;
+    ExtentField result = extent;
+    if (extent.dims.empty() && extent.divisor_dims.empty()) {
+        result.factor = static_cast<int>(DimOf{0, 0, more, step}.of(extent.factor));
+    } else if (extent == ExtentField{extent.dims} && extent.dims.size() == 1) {
+        // ceil((ceil((x + a) / b) + c) / d) is ceil((x + a + b * c) / (b * d)).
+        result.dims[0].more += result.dims[0].step * more;
+        result.dims[0].step *= step;
+    } else {
+        throw InternalError("windows over a product of extents");
+    }
+    return result;
 }
 
 ExtentTerms::ExtentTerms(const ir::Kernel& kernel)
@@ -64,6 +80,7 @@ ExtentField ExtentTerms::extent(ir::DimId dim) const {
     const ir::Dim& declared = kernel_[dim];
     if (declared.extent) return {{}, static_cast<int>(*declared.extent)};
     if (!places(dim).empty()) return {{places(dim).front()}};
+    if (declared.window) return places_of_windows(*declared.window);
     ExtentField result;
     if (const auto factored = derived_from_[ir::index(dim)]) {
         result.dims = {places(*factored).front()};
@@ -77,8 +94,19 @@ ExtentField ExtentTerms::extent(ir::DimId dim) const {
     return result;
 }
 
+ExtentField ExtentTerms::places_of_windows(const ir::WindowRule& rule) const {
+    const auto length = rule.dilation * (*ir::constant_extent(kernel_, rule.taps) - 1) + 1;
+    return windows_of(extent(rule.of), static_cast<int>(rule.before + rule.after - length + 1),
+                      static_cast<int>(rule.stride));
+}
+
 std::optional<ExtentRule> ExtentTerms::rule(ir::DimId dim) const {
     ExtentRule rule{{{places(dim).front()}}, {}};
+    if (const auto& window = kernel_[dim].window) {
+        if (!known(window->of)) return std::nullopt;
+        rule.extent = places_of_windows(*window);
+        return rule;
+    }
     for (const ir::DimId factor : kernel_.factors({dim})) {
         if (!known(factor)) return std::nullopt;
         if (derived_from_[ir::index(factor)] == dim)

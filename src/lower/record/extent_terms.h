@@ -11,6 +11,8 @@ namespace fact::lower {
 
 void multiply(ExtentField& extent, const ExtentField& factor);
 ExtentField inverse(const ExtentField& extent);  // 1 / extent
+// ceil((extent + more) / step). Throws InternalError if the extent is a product.
+ExtentField windows_of(const ExtentField& extent, int more, int step);
 
 // Finds the tensors of one kernel that supply the extent of each of its dimensions.
 class ExtentTerms {
@@ -28,8 +30,11 @@ class ExtentTerms {
 
   private:
     bool known(ir::DimId dim) const {
-        return kernel_[dim].extent || !places(dim).empty() || derived_from_[ir::index(dim)];
+        const auto& window = kernel_[dim].window;
+        return kernel_[dim].extent || !places(dim).empty() || derived_from_[ir::index(dim)] ||
+               (window && known(window->of));
     }
+    ExtentField places_of_windows(const ir::WindowRule& rule) const;
 
     const ir::Kernel& kernel_;
     std::vector<std::vector<DimOf>> places_;

@@ -33,7 +33,8 @@ void bind_tensors(const ir::Kernel& kernel, LaunchRecord& record) {
         const auto& places = terms.places(static_cast<ir::DimId>(d));
         if (places.empty()) continue;
         if (places.size() > 1) record.equal_extents.push_back(places);
-        if (kernel.dims[d].factors.empty() && !kernel.dims[d].extent) continue;
+        const ir::Dim& dim = kernel.dims[d];
+        if (dim.factors.empty() && !dim.extent && !dim.window) continue;
         if (auto rule = terms.rule(static_cast<ir::DimId>(d)))
             record.extent_rules.push_back(std::move(*rule));
     }

@@ -38,7 +38,9 @@ class FlipMover {
     bool stops_flips(const ir::Expr& expr) const {
         return std::visit(
             overloaded{
-                [](const one_of<ir::Product, ir::Attention, ir::LogSumExp> auto&) { return true; },
+                [](const one_of<ir::Window, ir::Product, ir::Attention, ir::LogSumExp> auto&) {
+                    return true;
+                },
                 [](const one_of<ir::Param, ir::Literal, ir::Index, ir::Extent, ir::Unary,
                                 ir::Binary, ir::Select, ir::Cast, ir::Permute, ir::Expand, ir::View,
                                 ir::Flip, ir::Reduce> auto&) { return false; },

@@ -13,6 +13,8 @@ namespace {
 
 constexpr int kRowThreads = 256;        // as in rows.cuh
 constexpr std::int64_t kShortRow = 32;  // the longest row that one thread takes
+// The same for windows: neighbouring rows overlap, and threads that share one would read little.
+constexpr std::int64_t kShortWindow = 1024;
 
 }  // namespace
 
@@ -24,21 +26,30 @@ std::vector<ir::DimId> extent_fields(const ir::Kernel& kernel, const RowsForm& f
     };
     for (const auto* all : {&form.rows, &form.over})
         for (const ir::DimId dim : *all) add(dim);
-    for (const ir::Expr& expr : kernel.exprs)
+    for (const ir::Expr& expr : kernel.exprs) {
         if (const auto* node = std::get_if<ir::Extent>(&expr.node))
             for (const ir::DimId factor : kernel.factors({node->dim})) add(factor);
+        if (const auto* window = std::get_if<ir::Window>(&expr.node))
+            for (const ir::DimId places : window->places)
+                if (kernel[places].window->after > 0 || kernel[places].window->before > 0)
+                    add(kernel[places].window->of);
+    }
     return dims;
 }
 
 namespace {
 
 bool in_one_thread(const ir::Kernel& kernel, const RowsForm& form) {
+    const bool windows = std::ranges::any_of(form.order, [&](ir::ExprId id) {
+        return std::holds_alternative<ir::Window>(kernel[id].node);
+    });
+    const std::int64_t longest = windows ? kShortWindow : kShortRow;
     std::int64_t length = 1;
     for (const ir::DimId dim : form.over) {
-        if (!kernel[dim].extent || *kernel[dim].extent > kShortRow) return false;
+        if (!kernel[dim].extent || *kernel[dim].extent > longest) return false;
         length *= *kernel[dim].extent;
     }
-    return length <= kShortRow;
+    return length <= longest;
 }
 
 // Whether all parameters that vary both along a row and across the rows are contiguous across the

@@ -80,7 +80,9 @@ class RegisterChooser {
                     return n.op == ir::BinaryOp::div || n.op == ir::BinaryOp::pow ? 4 : 1;
                 },
                 [&](const ir::Cast&) { return info(expr.type.dtype).bytes < 4 ? 2 : 0; },
-                [](const one_of<ir::Permute, ir::Expand, ir::View, ir::Flip> auto&) { return 0; },
+                [](const one_of<ir::Permute, ir::Expand, ir::View, ir::Flip, ir::Window> auto&) {
+                    return 0;
+                },
                 [](const one_of<ir::Param, ir::Literal, ir::Index, ir::Extent, ir::Select,
                                 ir::Reduce, ir::Product, ir::Attention, ir::LogSumExp> auto&) {
                     return 1;

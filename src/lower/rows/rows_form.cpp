@@ -5,7 +5,9 @@
 #include <algorithm>
 
 #include "ir/dims.h"
+#include "ir/needed.h"
 #include "ir/opaque_dims.h"
+#include "ir/reorderings.h"
 #include "ir/typing.h"
 #include "support/result.h"
 
@@ -34,12 +36,25 @@ std::string_view unsupported_node(const ir::Node& node) {
             [](const one_of<ir::Attention, ir::LogSumExp> auto&) { return "attention"; },
             [](const one_of<ir::Param, ir::Literal, ir::Index, ir::Extent, ir::Unary, ir::Binary,
                             ir::Select, ir::Cast, ir::Permute, ir::Expand, ir::View, ir::Flip,
-                            ir::Reduce> auto&) { return ""; },
+                            ir::Window, ir::Reduce> auto&) { return ""; },
         },
         node);
 }
 
+// Whether the node reads at other coordinates than its own, so that its operands are not computed.
+bool is_window(const ir::Kernel& kernel, ir::ExprId id) {
+    return std::holds_alternative<ir::Window>(kernel[id].node);
+}
+
 }  // namespace
+
+std::optional<std::uint32_t> windowed_param(const ir::Kernel& kernel, ir::ExprId id) {
+    const auto* window = std::get_if<ir::Window>(&kernel[id].node);
+    if (!window) return std::nullopt;
+    const ir::ExprId behind = ir::behind_reorderings(kernel, window->x);
+    const auto* param = std::get_if<ir::Param>(&kernel[behind].node);
+    return param ? std::optional(param->index) : std::nullopt;
+}
 
 Result<RowsForm> rows_form(const ir::Kernel& kernel) {
     const auto cannot = [&](std::string what) {
@@ -47,11 +62,21 @@ Result<RowsForm> rows_form(const ir::Kernel& kernel) {
                      "Split the kernel, or leave this part to torch."};
     };
     RowsForm form;
-    const auto live = ir::reachable(kernel);
+    std::vector<ir::ExprId> results;
+    for (const ir::Output& output : kernel.outputs) results.push_back(output.value);
+    const auto live =
+        ir::needed_for(kernel, results, [&](ir::ExprId id) { return is_window(kernel, id); });
+    bool flips = false, windows = false;
     for (std::size_t i = 0; i < kernel.exprs.size(); ++i) {
         if (!live[i]) continue;
         const ir::Expr& expr = kernel.exprs[i];
-        form.order.push_back(static_cast<ir::ExprId>(i));
+        const auto id = static_cast<ir::ExprId>(i);
+        form.order.push_back(id);
+        flips |= std::holds_alternative<ir::Flip>(expr.node);
+        windows |= is_window(kernel, id);
+        if (flips && windows) return cannot("flips and windows");
+        if (is_window(kernel, id) && !windowed_param(kernel, id))
+            return cannot("a window of what it computes");
         if (ir::repeats_factors(kernel, expr.type.dims))
             return cannot(fmt::format("a value {} in which a factor of the dimensions occurs twice",
                                       ir::to_string(kernel, expr.type.dims)));

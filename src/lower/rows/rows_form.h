@@ -2,6 +2,8 @@
 // same dimensions.
 #pragma once
 
+#include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "ir/kernel.h"
@@ -10,10 +12,15 @@
 namespace fact::lower {
 
 struct RowsForm {
-    std::vector<ir::DimId> rows;    // dimensions that number the rows; factored ones are split
-    std::vector<ir::DimId> over;    // dimensions along a row; empty: a row is a single element
-    std::vector<ir::ExprId> order;  // what is computed, operands first
+    std::vector<ir::DimId> rows;  // dimensions that number the rows; factored ones are split
+    std::vector<ir::DimId> over;  // dimensions along a row; empty: a row is a single element
+    // What is computed, operands first. What a window reads is not part of it.
+    std::vector<ir::ExprId> order;
 };
+
+// The parameter that a window reads, perhaps reordered; nullopt if the node is not a window or
+// reads something else.
+std::optional<std::uint32_t> windowed_param(const ir::Kernel& kernel, ir::ExprId id);
 
 // An Error names what the row skeleton cannot express.
 Result<RowsForm> rows_form(const ir::Kernel& kernel);

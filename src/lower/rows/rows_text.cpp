@@ -119,6 +119,34 @@ std::string RowsText::flipped(const FlippedLeaf& leaf) const {
     return load(std::get<ir::Param>(node), leaf.flips);
 }
 
+std::string RowsText::windowed(const ir::Window& window, std::uint32_t param) {
+    const auto outer = coordinates_;
+    std::string inside;
+    for (const ir::DimId places : window.places) {
+        const ir::WindowRule& rule = *kernel_[places].window;
+        const auto times = [](const std::string& at, std::int64_t factor) {
+            return factor == 1 ? at : fmt::format("{} * {}", at, factor);
+        };
+        std::string at = times(coordinate(places), rule.stride);
+        const std::string tap = times(coordinate(rule.taps), rule.dilation);
+        if (tap != "0") at += " + " + tap;
+        if (rule.before > 0) at += fmt::format(" - {}", rule.before);
+        name_coordinate(rule.of);
+        const std::string& name = coordinates_[rule.of];
+        out_.line(fmt::format("int const {} = {};", name, at));
+        if (rule.before > 0 || rule.after > 0)
+            inside += fmt::format("{}inside({}, {})", inside.empty() ? "" : " && ", name,
+                                  extent(rule.of));
+    }
+    std::string value = load({param}, {});
+    coordinates_ = outer;
+    if (inside.empty()) return value;
+    const bool floating = info(kernel_.params[param].type.dtype).floating;
+    return fmt::format("{} ? {} : {}", inside, value,
+                       floating ? emit::float_literal(window.outside)
+                                : fmt::format("{}", static_cast<long>(window.outside)));
+}
+
 void RowsText::decompose(const std::string& number, const Dims& dims, bool wide) {
     std::string divisor;
     for (std::size_t i = dims.size(); i-- > 0;) {
@@ -140,14 +168,17 @@ bool RowsText::contains_row(const Dims& dims) const {
 }
 
 void RowsText::declare(ExpressionText& text, ir::ExprId root, bool inside) {
-    const auto needed = ir::needed_for(
-        kernel_, {root}, [&](ir::ExprId id) { return text.has(id) || flipped_leaf(kernel_, id); });
+    const auto needed = ir::needed_for(kernel_, {root}, [&](ir::ExprId id) {
+        return text.has(id) || flipped_leaf(kernel_, id) || windowed_param(kernel_, id);
+    });
     for (std::size_t i = 0; i < needed.size(); ++i) {
         const auto id = static_cast<ir::ExprId>(i);
         if (!needed[i] || text.has(id) || varies(id) != inside) continue;
         const ir::Node& node = kernel_[id].node;
         if (const auto* param = std::get_if<ir::Param>(&node))
             text.declare(out_, id, load(*param, {}));
+        else if (const auto windows = windowed_param(kernel_, id))
+            text.declare(out_, id, windowed(std::get<ir::Window>(node), *windows));
         else if (const auto leaf = flipped_leaf(kernel_, id))
             text.declare(out_, id, flipped(*leaf));
         else if (const auto* expand = std::get_if<ir::Expand>(&node))

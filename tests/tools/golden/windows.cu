@@ -1,0 +1,372 @@
+// ---- pooled: a thread a row
+#include "common/rows.cuh"
+
+using namespace fact;
+
+struct Arguments {
+    Tensor<bf16 const, 4> x;
+    Tensor<bf16, 4> y;
+    int B, C, P, Q, H, W;
+};
+
+extern "C" __global__ void __launch_bounds__(kRowThreads)
+pooled_kernel(__grid_constant__ Arguments const args) {
+    using F = Functions<bf16>;
+    using Row = ThreadRow;
+    Row::each_row(int64_t{args.B} * args.C * args.P * args.Q, [&](int64_t row) {
+        int const q = static_cast<int>(row % args.Q);
+        int const p = static_cast<int>(row / args.Q % args.P);
+        int const c = static_cast<int>(row / (int64_t{args.P} * args.Q) % args.C);
+        int const b = static_cast<int>(row / (int64_t{args.C} * args.P * args.Q));
+        int const t0 = p;
+        int const t1 = t0 * 2;
+        int const t2 = args.H;
+        int const t3 = q;
+        int const t4 = t3 * 2;
+        int const t5 = args.W;
+        auto const y = Row::reduce<Max>(int64_t{3} * 3, [&](int64_t at) {
+            int const s = static_cast<int>(at % 3);
+            int const r = static_cast<int>(at / 3);
+            int const h = p * 2 + r - 1;
+            int const w = q * 2 + s - 1;
+            float const t6 = inside(h, args.H) && inside(w, args.W) ? widen(args.x(b, c, h, w)) : 0.f;
+            float const t7 = F::relu(t6);
+            int const t8 = r;
+            int const t9 = t1 + t8;
+            int const t10 = t9 - 1;
+            bool const t11 = t10 >= 0;
+            float const t12 = t11 ? t7 : -INFINITY;
+            bool const t13 = t10 < t2;
+            float const t14 = t13 ? t12 : -INFINITY;
+            int const t15 = s;
+            int const t16 = t4 + t15;
+            int const t17 = t16 - 1;
+            bool const t18 = t17 >= 0;
+            float const t19 = t18 ? t14 : -INFINITY;
+            bool const t20 = t17 < t5;
+            float const t21 = t20 ? t19 : -INFINITY;
+            return t21;
+        });
+        Row::once([&] {
+            args.y(b, c, p, q) = narrow<bf16>(y);
+        });
+    });
+}
+
+// ---- averaged: a thread a row
+#include "common/rows.cuh"
+
+using namespace fact;
+
+struct Arguments {
+    Tensor<float const, 3> x;
+    Tensor<float, 3> y;
+    int B, P, C, T;
+};
+
+extern "C" __global__ void __launch_bounds__(kRowThreads)
+averaged_kernel(__grid_constant__ Arguments const args) {
+    using F = Functions<float>;
+    using Row = ThreadRow;
+    Row::each_row(int64_t{args.B} * args.P * args.C, [&](int64_t row) {
+        int const c = static_cast<int>(row % args.C);
+        int const p = static_cast<int>(row / args.C % args.P);
+        int const b = static_cast<int>(row / (int64_t{args.P} * args.C));
+        auto const t0 = Row::reduce<Sum>(int64_t{4}, [&](int c4) {
+            int const t1 = p * 4 + c4;
+            float const t1 = inside(t1, args.T) ? widen(args.x(b, t1, c)) : 0.f;
+            return t1;
+        });
+        int const t2 = 4;
+        float const y = F::divide(t0, static_cast<float>(t2));
+        Row::once([&] {
+            args.y(b, p, c) = narrow<float>(y);
+        });
+    });
+}
+
+// ---- depthwise: a thread a row
+#include "common/rows.cuh"
+
+using namespace fact;
+
+struct Arguments {
+    Tensor<float const, 4> x;
+    Tensor<float const, 3> w;
+    Tensor<float const, 1> b;
+    Tensor<float, 4> y;
+    int B, P, Q, C, H, W;
+};
+
+extern "C" __global__ void __launch_bounds__(kRowThreads)
+depthwise_kernel(__grid_constant__ Arguments const args) {
+    using F = Functions<float>;
+    using Row = ThreadRow;
+    Row::each_row(int64_t{args.B} * args.P * args.Q * args.C, [&](int64_t row) {
+        int const c = static_cast<int>(row % args.C);
+        int const q = static_cast<int>(row / args.C % args.Q);
+        int const p = static_cast<int>(row / (int64_t{args.Q} * args.C) % args.P);
+        int const b_at = static_cast<int>(row / (int64_t{args.P} * args.Q * args.C));
+        auto const t0 = Row::reduce<Sum>(int64_t{3} * 3, [&](int64_t at) {
+            int const s = static_cast<int>(at % 3);
+            int const r = static_cast<int>(at / 3);
+            int const h = p + r - 1;
+            int const w_at = q + s * 2 - 2;
+            float const taps = inside(h, args.H) && inside(w_at, args.W) ? widen(args.x(b_at, h, w_at, c)) : 0.f;
+            float const w = widen(args.w(r, s, c));
+            float const t1 = taps * w;
+            return t1;
+        });
+        float const b = widen(args.b(c));
+        float const t1 = t0 + b;
+        float const y = F::gelu(t1);
+        Row::once([&] {
+            args.y(b_at, p, q, c) = narrow<float>(y);
+        });
+    });
+}
+
+// ---- convolution: a thread a row; tile 128x256x64  cluster 2x1  mainloop cooperative  stages 4  scheduler persistent(raster: m, swizzle: 8); a thread a row; a block 32 rows
+#include "common/rows.cuh"
+#include "sm90/mainloop_half.cuh"
+#include "sm90/product.cuh"
+
+using namespace fact;
+
+namespace convolution_0 {
+struct Arguments {
+    Tensor<bf16 const, 4> x;
+    Tensor<bf16, 2> y;
+    int B, P, Q, C, H, W;
+};
+
+extern "C" __global__ void __launch_bounds__(kRowThreads)
+convolution_0_kernel(__grid_constant__ Arguments const args) {
+    using F = Functions<bf16>;
+    using Row = ThreadRow;
+    Row::each_row(int64_t{args.B} * args.P * args.Q * 3 * 3 * args.C, [&](int64_t row) {
+        int const c = static_cast<int>(row % args.C);
+        int const s = static_cast<int>(row / args.C % 3);
+        int const r = static_cast<int>(row / (int64_t{3} * args.C) % 3);
+        int const q = static_cast<int>(row / (int64_t{3} * 3 * args.C) % args.Q);
+        int const p = static_cast<int>(row / (int64_t{args.Q} * 3 * 3 * args.C) % args.P);
+        int const b = static_cast<int>(row / (int64_t{args.P} * args.Q * 3 * 3 * args.C));
+        int const h = p + r - 1;
+        int const w = q + s - 1;
+        float const taps = inside(h, args.H) && inside(w, args.W) ? widen(args.x(b, h, w, c)) : 0.f;
+        args.y((b * args.P + p) * args.Q + q, (r * 3 + s) * args.C + c) = narrow<bf16>(taps);
+    });
+}
+}  // namespace convolution_0
+
+namespace convolution_1 {
+struct Arguments {
+    Tensor<bf16 const, 4> w;
+    Tensor<bf16, 2> y;
+    int F, C;
+};
+
+extern "C" __global__ void __launch_bounds__(kRowThreads)
+convolution_1_kernel(__grid_constant__ Arguments const args) {
+    using F = Functions<bf16>;
+    using Row = ThreadRow;
+    Row::each_row(int64_t{args.F} * 3 * 3 * args.C, [&](int64_t row) {
+        int const c = static_cast<int>(row % args.C);
+        int const s = static_cast<int>(row / args.C % 3);
+        int const r = static_cast<int>(row / (int64_t{3} * args.C) % 3);
+        int const f = static_cast<int>(row / (int64_t{3} * 3 * args.C));
+        float const w = widen(args.w(f, r, s, c));
+        args.y(f, (r * 3 + s) * args.C + c) = narrow<bf16>(w);
+    });
+}
+}  // namespace convolution_1
+
+namespace convolution_2 {
+using namespace fact::sm90;
+
+struct Config {
+    using Element = bf16;
+    using Output = float;
+    static constexpr int kTileM = 128, kTileN = 256, kTileK = 64, kStages = 4;
+    static constexpr int kStoreBuffers = 2;
+    static constexpr int kClusterM = 2, kClusterN = 1;
+    static constexpr bool kPingpong = false;
+    static constexpr Deal kDeal = Deal::whole;
+    static constexpr Major kMajorA = Major::k, kMajorB = Major::k;
+    static constexpr int kBatchA = 0b00, kBatchB = 0b00;
+    static constexpr bool kStaged = false;
+};
+
+struct Finish {
+    struct Fetched {};
+    __device__ Fetched fetch(Slab const&) const { return {}; }
+
+    __device__ float operator()(float acc, Fetched const& at, Slab const& slab, int i) const {
+        using F = Functions<float>;
+        return acc;
+    }
+};
+
+extern "C" __global__ void __launch_bounds__(kProductThreads, 1)
+__cluster_dims__(2, 1, 1)
+convolution_2_kernel(__grid_constant__ CUtensorMap const map_t,
+                     __grid_constant__ CUtensorMap const map_t1,
+                     __grid_constant__ CUtensorMap const map_acc,
+                     __grid_constant__ Extents const extents,
+                     __grid_constant__ WalkOrder const order) {
+    using Mainloop = MainloopHalf<Config>;
+    product<Config, Mainloop>({map_t, map_t1}, map_acc, map_acc, extents, order, Finish{});
+}
+}  // namespace convolution_2
+
+namespace convolution_3 {
+struct Arguments {
+    Tensor<float const, 2> acc;
+    Tensor<bf16 const, 1> b;
+    Tensor<bf16 const, 4> r;
+    Tensor<bf16, 4> y;
+    int B, P, Q, F;
+};
+
+extern "C" __global__ void __launch_bounds__(kRowThreads)
+convolution_3_kernel(__grid_constant__ Arguments const args) {
+    using F = Functions<bf16>;
+    using Row = ThreadRow;
+    Row::each_row(int64_t{args.B} * args.P * args.Q * args.F, [&](int64_t row) {
+        int const f = static_cast<int>(row % args.F);
+        int const q = static_cast<int>(row / args.F % args.Q);
+        int const p = static_cast<int>(row / (int64_t{args.Q} * args.F) % args.P);
+        int const b_at = static_cast<int>(row / (int64_t{args.P} * args.Q * args.F));
+        float const acc = widen(args.acc((b_at * args.P + p) * args.Q + q, f));
+        float const b = widen(args.b(f));
+        float const t0 = acc + b;
+        float const r = widen(args.r(b_at, p, q, f));
+        float const t1 = t0 + r;
+        float const y = F::relu(t1);
+        args.y(b_at, p, q, f) = narrow<bf16>(y);
+    });
+}
+}  // namespace convolution_3
+
+namespace convolution_4 {
+struct Arguments {
+    Tensor<float const, 2> acc;
+    Tensor<bf16 const, 1> b;
+    Tensor<bf16 const, 4> r;
+    Tensor<float, 2> m;
+    int B, F, P, Q;
+};
+
+extern "C" __global__ void __launch_bounds__(kRowThreads)
+convolution_4_kernel(__grid_constant__ Arguments const args) {
+    using F = Functions<float>;
+    using Row = ColumnRow;
+    Row::each_row(int64_t{args.B} * args.F, [&](int64_t row) {
+        int const f = static_cast<int>(row % args.F);
+        int const b_at = static_cast<int>(row / args.F);
+        float const b = widen(args.b(f));
+        auto const t0 = Row::reduce<Sum>(int64_t{args.P} * args.Q, [&](int64_t at) {
+            int const q = static_cast<int>(at % args.Q);
+            int const p = static_cast<int>(at / args.Q);
+            float const acc = widen(args.acc((b_at * args.P + p) * args.Q + q, f));
+            float const t1 = acc + b;
+            float const r = widen(args.r(b_at, p, q, f));
+            float const t2 = t1 + r;
+            float const y = F::relu(t2);
+            return y;
+        });
+        int const t1 = args.P * args.Q;
+        float const m = F::divide(t0, static_cast<float>(t1));
+        Row::once([&] {
+            args.m(b_at, f) = narrow<float>(m);
+        });
+    });
+}
+}  // namespace convolution_4
+
+// ---- halved: a thread a row
+#include "common/rows.cuh"
+
+using namespace fact;
+
+struct Arguments {
+    Tensor<float const, 2> x;
+    Tensor<float, 2> y;
+    int M, P;
+};
+
+extern "C" __global__ void __launch_bounds__(kRowThreads)
+halved_kernel(__grid_constant__ Arguments const args) {
+    using F = Functions<float>;
+    using Row = ThreadRow;
+    Row::each_row(int64_t{args.M} * args.P, [&](int64_t row) {
+        int const p = static_cast<int>(row % args.P);
+        int const m = static_cast<int>(row / args.P);
+        auto const y = Row::reduce<Max>(int64_t{2}, [&](int c2) {
+            int const n = p * 2 + c2;
+            float const t0 = widen(args.x(m, n));
+            return t0;
+        });
+        Row::once([&] {
+            args.y(m, p) = narrow<float>(y);
+        });
+    });
+}
+
+// ---- two_windows: a thread a row
+#include "common/rows.cuh"
+
+using namespace fact;
+
+namespace two_windows_0 {
+struct Arguments {
+    Tensor<float const, 2> x;
+    Tensor<float, 2> h;
+    int M, P;
+};
+
+extern "C" __global__ void __launch_bounds__(kRowThreads)
+two_windows_0_kernel(__grid_constant__ Arguments const args) {
+    using F = Functions<float>;
+    using Row = ThreadRow;
+    Row::each_row(int64_t{args.M} * args.P, [&](int64_t row) {
+        int const p = static_cast<int>(row % args.P);
+        int const m = static_cast<int>(row / args.P);
+        auto const h = Row::reduce<Max>(int64_t{2}, [&](int c2) {
+            int const n = p * 2 + c2;
+            float const t0 = widen(args.x(m, n));
+            return t0;
+        });
+        Row::once([&] {
+            args.h(m, p) = narrow<float>(h);
+        });
+    });
+}
+}  // namespace two_windows_0
+
+namespace two_windows_1 {
+struct Arguments {
+    Tensor<float const, 2> h;
+    Tensor<float, 2> y;
+    int M, Q;
+};
+
+extern "C" __global__ void __launch_bounds__(kRowThreads)
+two_windows_1_kernel(__grid_constant__ Arguments const args) {
+    using F = Functions<float>;
+    using Row = ThreadRow;
+    Row::each_row(int64_t{args.M} * args.Q, [&](int64_t row) {
+        int const q = static_cast<int>(row % args.Q);
+        int const m = static_cast<int>(row / args.Q);
+        auto const y = Row::reduce<Min>(int64_t{3}, [&](int c3) {
+            int const p = q + c3;
+            float const t0 = widen(args.h(m, p));
+            return t0;
+        });
+        Row::once([&] {
+            args.y(m, q) = narrow<float>(y);
+        });
+    });
+}
+}  // namespace two_windows_1
+

@@ -6,6 +6,7 @@
 
 #include "graph/halves.h"
 #include "graph/operators.h"
+#include "graph/windows.h"
 #include "match/attention/call.h"
 #include "match/axes/anchor.h"
 #include "match/operators/pointwise.h"
@@ -47,7 +48,7 @@ std::string reason_for(const Graph& graph, const Facts& facts, const SearchOutco
     const bool has_reason = reason != outcome.reasons.end();
     // Rules cover a cat or stack only if it joins halves that some family has looked at.
     const bool supported = is_anchor(node) || is_attention(node) || find_rowwise(node) ||
-                           find_pointwise(node) != nullptr ||
+                           graph::window_kind(node) || find_pointwise(node) != nullptr ||
                            (read_joining(graph, node) && has_reason);
     if (!supported) return fmt::format("no rule covers {} yet", node.target);
     if (has_reason) return reason->second;

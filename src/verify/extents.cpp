@@ -84,7 +84,7 @@ void ExtentClasses::visit(const Node& node) {
     if (typed && (visit_halving(node) || visit_split(node))) return;
     if (!typed || node.returns_list) return fix_all(node);
     if (visit_rowwise(node) || visit_attention(node) || visit_einsum(node) ||
-        visit_convolution(node))
+        visit_convolution(node) || visit_windows(node))
         return;
     if (node.target == "aten.conv2d.default") return fix_all(node);  // not a plain 1x1 one
     if (node.outputs.size() != 1) return fix_all(node);

@@ -43,6 +43,7 @@ class ExtentClasses {
     bool visit_attention(const graph::Node& node);
     bool visit_einsum(const graph::Node& node);
     bool visit_convolution(const graph::Node& node);
+    bool visit_windows(const graph::Node& node);
     void visit_product(const graph::Node& node, graph::ValueId a, graph::ValueId b, bool b_is_nk);
     void fix_all(const graph::Node& node);
     int find(int element) const;

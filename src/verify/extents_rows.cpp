@@ -7,6 +7,7 @@
 
 #include "graph/arguments.h"
 #include "graph/operators.h"
+#include "graph/windows.h"
 #include "verify/extents.h"
 
 namespace fact::verify {
@@ -51,6 +52,27 @@ bool ExtentClasses::visit_convolution(const Node& node) {
     tie(x, 1, w, 1);
     tie(w, 0, out, 1);
     if (reads.size() > 2) tie(reads[2], 0, w, 0);
+    return true;
+}
+
+// Windows fix what they go over; a weight has the channels of results and inputs before its taps.
+bool ExtentClasses::visit_windows(const Node& node) {
+    const auto read = graph::read_windows(graph_, node);
+    if (!read) return false;
+    const ValueId x = read->source, out = node.outputs[0];
+    const int first = static_cast<int>(read->dims.front().dim);
+    const bool convolves = read->kind == graph::WindowKind::convolution;
+    for (int d = 0; d < (convolves ? first - 1 : first); ++d) tie(x, d, out, d);
+    for (int d = first; d < rank(x); ++d) fix(x, d), fix(out, d);
+    if (read->weight) {
+        for (int d = 2; d < rank(*read->weight); ++d) fix(*read->weight, d);
+        tie(*read->weight, 0, out, first - 1);
+        if (convolves)
+            tie(*read->weight, 1, x, first - 1);
+        else
+            fix(out, first - 1);  // the number of groups is an argument of the node
+    }
+    if (read->bias) tie(*read->bias, 0, out, first - 1);
     return true;
 }
 

@@ -113,13 +113,15 @@ TEST(Rowwise, TriangleCountsWithinItsMatrix) {
         << found.patterns[0].kernel;
 }
 
-TEST(Rowwise, WindowsThatOverlapAreLeft) {
+TEST(Rowwise, WindowsMayOverlap) {
     RowwiseNet net;
     const auto row = net.op("row", "unsqueeze.default", {{"self", net.y}, {"dim", std::int64_t{1}}},
                             {64, 1, 96});
     net.output(net.op("z", "avg_pool1d.default",
                       {{"self", row}, {"kernel_size", Ints{4}}, {"stride", Ints{2}}}, {64, 1, 47}));
-    EXPECT_EQ(reason_for(net.discover(), "z"), "its windows overlap, leave gaps or are padded");
+    std::string texts;
+    for (const Pattern& pattern : net.discover().patterns) texts += pattern.kernel;
+    EXPECT_NE(texts.find(".window(H: P by R stride 2)"), std::string::npos) << texts;
 }
 
 TEST(Rowwise, IndicesThatAreReadStopIt) {

@@ -13,6 +13,7 @@
 #include "lower/pipeline/extract.h"
 #include "lower/pipeline/row_groups.h"
 #include "lower/pipeline/uses.h"
+#include "lower/pipeline/windows.h"
 #include "lower/product/product_form.h"
 #include "lower/rows/rows_form.h"
 #include "support/result.h"
@@ -26,7 +27,7 @@ using ir::ExprId;
 // Stores more and more values in memory until one skeleton can compute each stage between them.
 class Cutter {
   public:
-    Cutter(const ir::Kernel& kernel, bool two_sums) : kernel_(kernel), two_sums_(two_sums) {}
+    Cutter(ir::Kernel kernel, bool two_sums) : kernel_(std::move(kernel)), two_sums_(two_sums) {}
 
     Result<Pipeline> run() {
         const auto live = ir::reachable(kernel_);
@@ -230,7 +231,7 @@ class Cutter {
         return all;
     }
 
-    const ir::Kernel& kernel_;
+    const ir::Kernel kernel_;
     bool two_sums_;  // whether epilogues may take two sums
     StoredValues stored_;
     std::string problem_;  // what no skeleton can compute, or ""
@@ -272,7 +273,7 @@ bool writes_only_intermediates(const Pipeline& pipeline, const Stage& stage) {
 }
 
 Result<Pipeline> cut(const ir::Kernel& kernel, bool two_sums) {
-    return Cutter(kernel, two_sums).run();
+    return Cutter(windows_at_leaves(kernel), two_sums).run();
 }
 
 }  // namespace fact::lower

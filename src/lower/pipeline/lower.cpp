@@ -14,7 +14,6 @@
 #include "lower/pipeline/skeletons.h"
 #include "lower/pipeline/statistics.h"
 #include "lower/pipeline/uses.h"
-#include "lower/pipeline/windows.h"
 #include "lower/product/product_form.h"
 #include "lower/rows/lower.h"
 #include "schedule/skeletons.h"
@@ -245,13 +244,11 @@ void drop_renamings_of_outputs(ir::Kernel& kernel) {
         }
 }
 
-// Expands every attention that no skeleton can compute, brings windows to the tensors they read,
-// and splits long reductions.
+// Expands every attention that no skeleton can compute, and splits long reductions.
 ir::Kernel expanded(ir::Kernel kernel, const LowerOptions& options) {
     drop_renamings_of_outputs(kernel);
     const auto keep = computed_by_skeleton(kernel, options);
     kernel = ir::expand_attention(kernel, [&](ir::ExprId id) { return keep.contains(id); });
-    kernel = windows_at_leaves(kernel);
     return split_long_rows(kernel, known_extents(kernel, options));
 }
 

@@ -8,6 +8,7 @@
 #include <optional>
 
 #include "graph/arguments.h"
+#include "graph/windows.h"
 
 namespace fact::match {
 
@@ -158,6 +159,7 @@ std::string place(const Graph& graph, Anchor& anchor) {
 }  // namespace
 
 bool is_anchor(const Node& node) {
+    if (graph::pools(node)) return false;  // a convolution of each channel by itself
     return graph::find_product(node) != nullptr;
 }
 

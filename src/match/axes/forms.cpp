@@ -129,6 +129,12 @@ std::vector<std::vector<DimId>> Forms::expose_axes(ExprId& x, const AxisGroups& 
     return found;
 }
 
+std::optional<DimId> Forms::axis_dim(Axis axis) const {
+    for (std::size_t i = 0; i < layout_.atoms.size(); ++i)
+        if (layout_.atoms[i].axes == Group{axis}) return atom_dims_[i];
+    return std::nullopt;
+}
+
 ExprId Forms::arrange(ExprId x, const std::vector<Atoms>& order) {
     const auto wanted = dims(order);
     const ExprId merged = merge(x);

@@ -1,6 +1,7 @@
 // Values of a kernel whose dimensions are either merged ("G*16") or split into atoms ("G", "16").
 #pragma once
 
+#include <optional>
 #include <vector>
 
 #include "ir/kernel.h"
@@ -30,6 +31,10 @@ class Forms {
     // and returns these lists. Axes that `x` does not have, such as some of extent one, are
     // skipped.
     std::vector<std::vector<ir::DimId>> expose_axes(ir::ExprId& x, const AxisGroups& groups);
+    // The kernel's dimension that consists of this axis alone; nullopt if there is none.
+    std::optional<ir::DimId> axis_dim(Axis axis) const;
+    // Whether the dimension is one of the layout's atoms.
+    bool has_dim(ir::DimId dim) const { return first_atom(dim) < std::ssize(atom_dims_); }
     // `x` with these dimensions in this order.
     ir::ExprId arrange(ir::ExprId x, const std::vector<Atoms>& order);
 

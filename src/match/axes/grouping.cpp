@@ -155,6 +155,7 @@ std::optional<std::vector<TensorDim>> Grouping::dims_of(std::size_t tensor,
 }
 
 bool Grouping::can_merge(const Group& outer, const Group& inner) const {
+    if (space_.is_windowed(outer.back()) || space_.is_windowed(inner.front())) return false;
     if (role(outer.front()) != role(inner.front())) return false;
     Group both = outer;
     both.insert(both.end(), inner.begin(), inner.end());

@@ -6,6 +6,7 @@
 #include <limits>
 #include <numeric>
 #include <optional>
+#include <set>
 
 #include "graph/fused.h"
 
@@ -45,8 +46,8 @@ class Planner {
         return graph_[grouping_.tensors()[tensor].value].name;
     }
 
-    // Whether no operator reduces, halves or joins along an axis.
-    bool unreduced() const { return space_.groups().empty(); }
+    // Whether no operator reduces, halves or joins along an axis, or sees it through windows.
+    bool unreduced() const { return space_.groups().empty() && space_.windows().empty(); }
 
     // Removes and returns the group for the product's rows or columns: the contiguous one if there
     // is one, else the largest. The remaining ones become batches that the other operand lacks.
@@ -68,9 +69,12 @@ class Planner {
         return taken;
     }
 
-    // Whether two neighbouring axes must be different atoms: a row-wise operator works along only
-    // one of them or, if there are halves, a tensor runs over only one of them.
+    // Whether two neighbouring axes must be different atoms: a row-wise operator or windows work
+    // along only one of them or, if there are halves, a tensor runs over only one of them.
     bool must_separate(Axis x, Axis y) const {
+        if (space_.is_windowed(x) || space_.is_windowed(y)) return true;
+        for (const auto& [node, windows] : space_.windows())
+            if (holds(windows.whole, x) != holds(windows.whole, y)) return true;
         for (const auto& [node, groups] : space_.groups())
             for (const auto& axes : groups)
                 if (holds(axes, x) != holds(axes, y)) return true;
@@ -126,7 +130,41 @@ class Planner {
         }
         layout.n = add_atoms(layout, *n, "N", "G");
         add_others(layout, others);
+        name_windows(layout);
         return repeated_name(layout);
+    }
+
+    // Windows go over H, W and D, are numbered by P, Q and O, and have taps R, S and T; a
+    // convolution is from channels C to features F.
+    void name_windows(Layout& layout) const {
+        constexpr std::string_view kNames[][3] = {
+            {"H", "P", "R"}, {"W", "Q", "S"}, {"D", "O", "T"}};
+        std::set<Axis> named;
+        const auto rename = [&](Axis axis, std::string_view name) {
+            const auto atom = std::ranges::find_if(
+                layout.atoms, [&](const Atom& a) { return a.axes == Group{axis}; });
+            if (atom == layout.atoms.end() || !named.insert(axis).second) return;
+            const auto taken = [&](const std::string& text) {
+                return std::ranges::find(layout.atoms, text, &Atom::name) != layout.atoms.end();
+            };
+            std::string unused(name);
+            for (int i = 2; taken(unused); ++i) unused = fmt::format("{}{}", name, i);
+            atom->name = std::move(unused);
+        };
+        for (const auto& [node, windows] : space_.windows()) {
+            if (windows.features != kNoAxis && !layout.batches.empty()) {
+                const auto& images = layout.atoms[static_cast<std::size_t>(layout.batches[0][0])];
+                rename(images.axes.front(), "B");
+            }
+            rename(windows.features, "F");
+            for (const Axis channels : windows.channels) rename(channels, "C");
+        }
+        for (const auto& [node, windows] : space_.windows())
+            for (std::size_t i = 0; i < windows.windows.size() && i < std::size(kNames); ++i) {
+                rename(windows.windows[i].of, kNames[i][0]);
+                rename(windows.windows[i].places, kNames[i][1]);
+                rename(windows.windows[i].taps, kNames[i][2]);
+            }
     }
 
     // Names the dimensions of the kernel. Returns why that is impossible, or "".
@@ -158,6 +196,7 @@ class Planner {
         layout.n = add_atoms(layout, *n, "N", "G");
         layout.k = add_atoms(layout, *k, "K", "K");
         add_others(layout, others);
+        name_windows(layout);
         return repeated_name(layout);
     }
 

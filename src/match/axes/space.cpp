@@ -58,13 +58,23 @@ bool Space::is_halved(Axis axis) const {
     return std::ranges::any_of(halves_, [&](const auto& half) { return half.second == axis; });
 }
 
+bool Space::is_windowed(Axis axis) const {
+    return std::ranges::any_of(windows_, [&](const auto& entry) {
+        return std::ranges::any_of(entry.second.windows, [&](const AxisWindow& window) {
+            return axis == window.of || axis == window.places || axis == window.taps;
+        });
+    });
+}
+
 std::string Space::absorb(const Graph& graph, NodeId id) {
     const Node& node = graph[id];
     if (const auto halving = read_halving(graph, node)) return absorb_halving(graph, id, *halving);
     if (const auto joining = read_joining(graph, node)) return absorb_joining(graph, id, *joining);
     if (node.target == "aten.permute.default" || graph::is_reshape(node))
         return absorb_view(graph, node);
-    if (find_rowwise(node)) return absorb_rowwise(graph, id);
+    if (find_rowwise(node) && (!graph::pools(node) || unsupported_rowwise(graph, node).empty()))
+        return absorb_rowwise(graph, id);
+    if (graph::window_kind(node)) return absorb_windows(graph, id);
     const std::string reason = unsupported_pointwise(graph, node);
     return reason.empty() ? absorb_pointwise(graph, id) : reason;
 }
@@ -167,7 +177,7 @@ Result<Shape> Space::regrouped(const Shape& from, const std::vector<std::int64_t
             const Axis axis = wide.back();
             wide.pop_back();
             if (extent(axis) > left) {
-                if (extent(axis) % left != 0) return regroups;
+                if (extent(axis) % left != 0 || is_windowed(axis)) return regroups;
                 const Axis inner = static_cast<Axis>(extents_.size());
                 split(axis, extent(axis) / left);
                 wide.push_back(inner);

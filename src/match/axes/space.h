@@ -17,6 +17,7 @@
 
 #include "graph/graph.h"
 #include "graph/halves.h"
+#include "graph/windows.h"
 #include "support/result.h"
 
 namespace fact::match {
@@ -41,6 +42,20 @@ struct SideUse {
 // an index counts.
 using AxisGroups = std::vector<std::vector<Axis>>;
 
+// Windows of a node: the axis it sees through them, which the result does not have, the axis of
+// their places and that of their taps, which only weights have.
+struct AxisWindow {
+    Axis of = kNoAxis, places = kNoAxis, taps = kNoAxis;
+    graph::WindowDim rule;
+};
+struct AxisWindows {
+    std::vector<AxisWindow> windows;
+    std::vector<Axis> whole;  // axes that one window covers: they are reduced
+    // Of a convolution: the axis of its results' channels, and those of its input's.
+    Axis features = kNoAxis;
+    std::vector<Axis> channels = {};
+};
+
 struct Anchor;
 
 class Space {
@@ -51,6 +66,8 @@ class Space {
 
     // The shapes of the product's operands.
     Shape a, b;
+    // The only convolution that a region without another product may contain.
+    std::optional<graph::NodeId> convolution;
 
     // Makes `value` part of the region; the product's result must be placed first.
     void place(graph::ValueId value, Shape shape);
@@ -66,6 +83,11 @@ class Space {
     // The axes that each row-wise, halving or joining node works along.
     const std::map<graph::NodeId, AxisGroups>& groups() const { return groups_; }
 
+    // How nodes see values through windows.
+    const std::map<graph::NodeId, AxisWindows>& windows() const { return windows_; }
+    // Whether windows go over the axis, or are numbered by it: then it must stay whole.
+    bool is_windowed(Axis axis) const;
+
     // Adds an argument from outside the region.
     void add_side(SideUse side) { sides_.push_back(std::move(side)); }
     // The same for an argument that is broadcast against `result`.
@@ -73,7 +95,8 @@ class Space {
                   graph::ValueId value, const Shape& result);
 
     // Adds a node that reads the region: a pointwise or row-wise operator, permute, view, clone, or
-    // an operator that takes or joins halves. Returns why that is impossible, or "".
+    // an operator that works on windows, or takes or joins halves. Returns why that is impossible,
+    // or "".
     std::string absorb(const graph::Graph& graph, graph::NodeId node);
     // The same for the pointwise producer of a side operand.
     std::string absorb_producer(const graph::Graph& graph, graph::NodeId node);
@@ -86,6 +109,7 @@ class Space {
   private:
     std::string absorb_pointwise(const graph::Graph& graph, graph::NodeId id);
     std::string absorb_rowwise(const graph::Graph& graph, graph::NodeId id);
+    std::string absorb_windows(const graph::Graph& graph, graph::NodeId id);
     std::string absorb_view(const graph::Graph& graph, const graph::Node& node);
     std::string absorb_halving(const graph::Graph& graph, graph::NodeId id,
                                const graph::Halving& halving);
@@ -105,8 +129,9 @@ class Space {
     std::map<graph::ValueId, Shape> shapes_;
     std::vector<SideUse> sides_;
     std::map<graph::NodeId, AxisGroups> groups_;
+    std::map<graph::NodeId, AxisWindows> windows_;
     std::map<graph::ValueId, Axis> halves_;  // the axis that each half lacks
-    std::int64_t product_size_ = 0;          // elements of the product's result
+    std::int64_t product_size_ = 0;  // elements of the product's result, or of the first value
 };
 
 // The shape of a tensor broadcast against `result`: dimensions match from the right.

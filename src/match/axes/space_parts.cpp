@@ -126,6 +126,54 @@ std::string Space::absorb_rowwise(const Graph& graph, NodeId id) {
     return "";
 }
 
+std::string Space::absorb_windows(const Graph& graph, NodeId id) {
+    const auto read = graph::read_windows(graph, graph[id]);
+    if (!read) return read.error().message;
+    const bool convolves = read->kind == graph::WindowKind::convolution;
+    if (convolves && convolution != id) return "a convolution begins a pattern of its own";
+    if (!contains(read->source)) return "its first input is not computed from the product";
+    if (halved(read->source)) return "it sees one of two halves through windows";
+    const Shape from = shapes_.at(read->source);
+    const auto& sizes = graph[read->source].type->sizes;
+    Shape shape = from;
+    AxisWindows found;
+    Shape taps;
+    for (const graph::WindowDim& dim : read->dims) {
+        const bool whole = dim.taps == sizes[dim.dim] && dim.places == 1 && dim.before == 0;
+        if (whole && !read->weight) {
+            found.whole.insert(found.whole.end(), from[dim.dim].begin(), from[dim.dim].end());
+            shape[dim.dim].clear();
+            continue;
+        }
+        std::vector<Axis> wide;
+        for (const Axis axis : from[dim.dim])
+            if (extent(axis) > 1) wide.push_back(axis);
+        if (wide.size() != 1 || dim.places == 1)
+            return "its windows go over a part of a dimension, or only one fits";
+        const AxisWindow window{wide.front(), add_axis(dim.places), add_axis(dim.taps), dim};
+        shape[dim.dim] = {window.places};
+        taps.push_back({window.taps});
+        found.windows.push_back(window);
+    }
+    const std::size_t channel_dim = from.size() - read->dims.size() - 1;
+    if (convolves) {
+        const Axis features = add_axis(graph[*read->weight].type->sizes[0]);
+        shape[channel_dim] = {features};
+        found.features = features;
+        found.channels = from[channel_dim];
+    }
+    if (read->weight) {
+        Shape weight{shape[channel_dim], found.channels};
+        weight.insert(weight.end(), taps.begin(), taps.end());
+        add_side({id, "weight", *read->weight, std::move(weight)});
+        if (read->bias) add_side({id, "bias", *read->bias, {shape[channel_dim]}});
+    }
+    windows_[id] = std::move(found);
+    if (convolves) product_size_ = std::max(product_size_, num_elements(shape));
+    place(graph[id].outputs.front(), std::move(shape));
+    return "";
+}
+
 std::optional<std::size_t> Space::begin_of_part(ValueId value, std::size_t dim,
                                                 std::int64_t extent) {
     std::int64_t inner = 1;
@@ -138,7 +186,8 @@ std::optional<std::size_t> Space::begin_of_part(ValueId value, std::size_t dim,
             continue;
         }
         const std::int64_t left = extent / inner;
-        if (extent % inner != 0 || axis_extent % left != 0) return std::nullopt;
+        if (extent % inner != 0 || axis_extent % left != 0 || is_windowed(axes[i]))
+            return std::nullopt;
         split(axes[i], left);
         return i + 1;
     }

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "graph/operators.h"
+#include "graph/windows.h"
 #include "match/families/family.h"
 #include "match/operators/pointwise.h"
 #include "match/operators/rowwise.h"
@@ -25,6 +26,7 @@ constexpr std::size_t kMaxRoots = 2;       // that are tried for one operator
 
 bool is_computable(const Graph& graph, const Node& node) {
     if (is_anchor(node) || node.outputs.empty()) return false;
+    if (graph::pools(node) && graph::read_windows(graph, node).ok()) return true;
     if (find_rowwise(node)) return unsupported_rowwise(graph, node).empty();
     return unsupported_pointwise(graph, node).empty();
 }
@@ -101,6 +103,10 @@ std::vector<Candidate> find_rows(Search& search) {
     std::set<NodeId> taken = buffer_updates(search.graph, search.facts);  // which stay with torch
     taken.insert(search.taken.begin(), search.taken.end());
     std::vector<Candidate> found;
+    for (std::size_t i = 0; i < search.graph.nodes.size(); ++i)
+        if (const Node& node = search.graph.nodes[i]; graph::pools(node))
+            if (const auto read = graph::read_windows(search.graph, node); !read)
+                search.note(static_cast<NodeId>(i), read.error().message);
     for (const NodeId node : computable_nodes(search.graph)) {
         if (taken.contains(node)) continue;
         std::optional<Candidate> best;

@@ -92,6 +92,10 @@ ExprId clamp(T& t) {
     return x;
 }
 
+ExprId relu6(T& t) {
+    return clamped(t, t.operand("self"), 0, 6);
+}
+
 ExprId leaky_relu(T& t) {
     const ExprId x = t.operand("self");
     const ExprId positive = t.build.binary(BinaryOp::gt, x, t.build.literal(0));
@@ -219,6 +223,7 @@ const std::vector<PointwiseOp> kPointwiseOps{
     {"aten.erf.default", "erf", kSelf, unary<UnaryOp::erf>},
     {"aten.sigmoid.default", "sigmoid", kSelf, unary<UnaryOp::sigmoid>},
     {"aten.relu.default", "relu", kSelf, unary<UnaryOp::relu>},
+    {"aten.relu6.default", "relu6", kSelf, relu6},
     {"aten.gelu.default", "gelu", kSelf, gelu},
     {"aten.silu.default", "silu", kSelf, unary<UnaryOp::silu>},
     {"aten.mish.default", "mish", kSelf, unary<UnaryOp::mish>},

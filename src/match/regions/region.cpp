@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "graph/operators.h"
+#include "graph/windows.h"
 #include "match/operators/pointwise.h"
 #include "match/operators/rowwise.h"
 
@@ -192,7 +193,9 @@ std::string cycle_reason(const Graph& graph, const NodeSet& inside, NodeId first
 }  // namespace
 
 bool has_rowwise(const Graph& graph, const Region& region) {
-    return std::ranges::any_of(region.nodes, [&](NodeId id) { return find_rowwise(graph[id]); });
+    return std::ranges::any_of(region.nodes, [&](NodeId id) {
+        return find_rowwise(graph[id]) || graph::pools(graph[id]);
+    });
 }
 
 PlacedTensor before_permutes(const Graph& graph, const Facts& facts, std::set<NodeId>& nodes,
@@ -235,7 +238,8 @@ Growth grow(const Graph& graph, Facts& facts, Anchor anchor, const NodeSet& take
     while (!open.empty()) {
         const NodeId id = *open.begin();
         open.erase(open.begin());
-        if (is_anchor(graph[id]) ||
+        const bool is_start = growth.anchor.space.convolution == id;
+        if ((is_anchor(graph[id]) && !is_start) ||
             graph::facts_of(graph[id]).kind == graph::OperatorKind::attention || taken.contains(id))
             continue;
         if (growth.reach.size() == most) {

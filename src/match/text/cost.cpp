@@ -72,8 +72,10 @@ Cost cost_of(const Graph& graph, const std::vector<NodeId>& nodes, const Pattern
         if (moved.erase(value.name) > 0) cost.bytes += sol::stored_bytes(*value.type);
     }
     cost.flops = add_operators(graph, nodes, options, gpu, cost);
-    const sol::NodeWork first = sol::work_of(graph, graph[nodes.front()]);
-    const auto unit = sol::as_work(first, sol::Runner::torch, options.tf32).unit;
+    const NodeId most = std::ranges::max(
+        nodes, {}, [&](NodeId id) { return sol::work_of(graph, graph[id]).flops; });
+    const auto unit =
+        sol::as_work(sol::work_of(graph, graph[most]), sol::Runner::torch, options.tf32).unit;
     const auto fused = sol::kernel_bound({cost.flops, cost.bytes, unit}, gpu);
     cost.hard_us = fused.hard_us;
     cost.bound_us = cost.expected_us = fused.calibrated_us;

@@ -1,5 +1,5 @@
 // Writes a region as a kernel, node by node. Only for write_kernel.cpp, write_product.cpp,
-// write_halves.cpp and write_rows.cpp, which define its functions.
+// write_halves.cpp, write_rows.cpp and write_windows.cpp, which define its functions.
 #pragma once
 
 #include <array>
@@ -56,6 +56,20 @@ class KernelWriter {
     // Both return why the node cannot be written, or "".
     std::string write_node(graph::NodeId node);
     std::string write_rowwise(graph::NodeId node);
+    // Windows, in write_windows.cpp.
+    std::string write_windows(graph::NodeId node);
+    struct OpenWindows {
+        ir::ExprId x{};
+        std::vector<ir::DimId> places, taps;  // `taps`: those of more than one element
+    };
+    OpenWindows open_windows(const AxisWindows& windows, ir::ExprId x,
+                             const std::vector<ir::DimId>& of, bool largest);
+    ir::DimId taps_dim(const AxisWindow& window);
+    std::vector<ir::DimId> dims_of(const std::vector<Axis>& axes) const;
+    std::vector<ir::DimId> sorted_with_taps(std::vector<ir::DimId> dims,
+                                            const std::vector<ir::DimId>& taps) const;
+    std::optional<ir::ExprId> convolved(graph::NodeId node, const AxisWindows& windows,
+                                        const OpenWindows& open);
     void write_pointwise(graph::NodeId node, const PointwiseOp& op);
     void keep_bits();
     void write_outputs();

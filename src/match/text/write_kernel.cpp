@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <set>
 
+#include "graph/windows.h"
 #include "match/formulas/activations.h"
 #include "match/formulas/halves.h"
 #include "match/operators/rowwise.h"
@@ -97,7 +98,9 @@ std::string KernelWriter::name_side(std::size_t side) {
         const Node& node = graph_[use.first];
         const auto* op = find_pointwise(node);
         const bool weight = region_.second == use.first && use.second == "weight";
+        const bool taps = graph::window_kind(node).has_value();
         name = weight || use.second == kSecondWeight ? "w"
+               : taps                                ? use.second.substr(0, 1)
                : find_rowwise(node)                  ? use.second
                                                      : side_name(op ? op->tag : "add", use.second,
                                                 graph_[layout_.sides[side].value].type->dtype,
@@ -143,6 +146,7 @@ std::string KernelWriter::write_node(NodeId id) {
     const auto reads = graph::tensor_inputs(node);
     if (std::ranges::any_of(reads, [&](ValueId value) { return derived_.contains(value); }))
         derived_.insert(output);
+    if (region_.anchor.space.windows().contains(id)) return write_windows(id);
     if (find_rowwise(node)) return write_rowwise(id);
     const PointwiseOp* op = find_pointwise(node);
     if (const auto halving = read_halving(graph_, node))

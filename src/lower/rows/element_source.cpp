@@ -38,9 +38,11 @@ class ElementWriter : RowsText {
             fmt::format("{}_kernel(__grid_constant__ Arguments const args)", kernel_.name));
         out_.line(fmt::format("using F = Functions<{}>;", function_type()));
         out_.line(fmt::format("using Row = {};", row_shape(kernel_, form_).type));
-        auto loop =
-            out_.block(fmt::format("Row::each_row({}, [&](int64_t row)", count(form_.rows)), ");");
-        decompose("row", form_.rows);
+        const bool wide = !form_.narrow;
+        auto loop = out_.block(fmt::format("Row::each_row({}, [&]({} row)", count(form_.rows, wide),
+                                           wide ? "int64_t" : "int"),
+                               ");");
+        decompose("row", form_.rows, wide);
         for (const ir::ExprId id : form_.order)
             if (const auto* reduce = std::get_if<ir::Reduce>(&kernel_[id].node))
                 reduction(id, *reduce);

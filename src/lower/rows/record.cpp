@@ -40,10 +40,7 @@ std::vector<ir::DimId> extent_fields(const ir::Kernel& kernel, const RowsForm& f
 namespace {
 
 bool in_one_thread(const ir::Kernel& kernel, const RowsForm& form) {
-    const bool windows = std::ranges::any_of(form.order, [&](ir::ExprId id) {
-        return std::holds_alternative<ir::Window>(kernel[id].node);
-    });
-    const std::int64_t longest = windows ? kShortWindow : kShortRow;
+    const std::int64_t longest = form.has_windows(kernel) ? kShortWindow : kShortRow;
     std::int64_t length = 1;
     for (const ir::DimId dim : form.over) {
         if (!kernel[dim].extent || *kernel[dim].extent > longest) return false;
@@ -177,6 +174,7 @@ LaunchRecord rows_record(const ir::Kernel& kernel, const RowsForm& form, std::st
     Launch launch;
     launch.entry = kernel.name + "_kernel";
     launch.grid = LinearGrid{extent_of(kernel, form.rows), shape.rows_per_block};
+    if (form.narrow) record.counts.push_back(extent_of(kernel, form.rows));
     launch.block = kRowThreads;
     launch.params = {arguments.finish()};
     launch.waits = can_start_early(arch);

@@ -48,6 +48,10 @@ bool is_window(const ir::Kernel& kernel, ir::ExprId id) {
 
 }  // namespace
 
+bool RowsForm::has_windows(const ir::Kernel& kernel) const {
+    return std::ranges::any_of(order, [&](ir::ExprId id) { return is_window(kernel, id); });
+}
+
 std::optional<std::uint32_t> windowed_param(const ir::Kernel& kernel, ir::ExprId id) {
     const auto* window = std::get_if<ir::Window>(&kernel[id].node);
     if (!window) return std::nullopt;

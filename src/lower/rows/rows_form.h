@@ -16,6 +16,9 @@ struct RowsForm {
     std::vector<ir::DimId> over;  // dimensions along a row; empty: a row is a single element
     // What is computed, operands first. What a window reads is not part of it.
     std::vector<ir::ExprId> order;
+    bool narrow = false;  // rows are numbered in 32 bits: the launcher checks that they are few
+
+    bool has_windows(const ir::Kernel& kernel) const;
 };
 
 // The parameter that a window reads, perhaps reordered; nullopt if the node is not a window or

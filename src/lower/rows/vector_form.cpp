@@ -29,7 +29,8 @@ class VectorFormChooser {
     }
 
     std::optional<VectorForm> run() {
-        if (has_windows() || !find_row() || !find_tensors()) return std::nullopt;
+        if (result_.dims.has_windows(kernel_) || !find_row() || !find_tensors())
+            return std::nullopt;
         choose_vector();
         if (!choose_threads()) return std::nullopt;
         // One vector must hold all elements that a flip along the row reverses.
@@ -80,12 +81,6 @@ class VectorFormChooser {
             return true;
         }
         return false;
-    }
-
-    bool has_windows() const {
-        return std::ranges::any_of(result_.dims.order, [&](ir::ExprId id) {
-            return std::holds_alternative<ir::Window>(kernel_[id].node);
-        });
     }
 
     bool is_flipped(ir::DimId dim) const {

@@ -15,6 +15,7 @@ namespace {
 
 constexpr std::size_t kMostOperators = 64;  // of a region
 constexpr std::size_t kMostTexts = 16;      // that are written for one convolution
+constexpr double kMostTimesSlower = 2;      // than separate operators, by the bounds of both
 
 Result<> offer_regions(Search& search, NodeId id, std::vector<Candidate>& found) {
     const graph::Graph& graph = search.graph;
@@ -38,6 +39,11 @@ Result<> offer_regions(Search& search, NodeId id, std::vector<Candidate>& found)
             [&] { return write_pattern(graph, facts, region, search.options, search.gpu); });
         if (!pattern) {
             why = pattern.error().message;
+            continue;
+        }
+        // Torch's kernels may be far from their bounds, but not as far as this.
+        if (pattern->cost.expected_us > kMostTimesSlower * pattern->cost.unfused_us) {
+            why = "copying its windows would take longer than torch's own convolution";
             continue;
         }
         const bool rowwise = has_rowwise(graph, region);

@@ -42,6 +42,12 @@ std::vector<std::int64_t> ints_argument(const Node& node, std::string_view name)
     return {};
 }
 
+std::vector<std::int64_t> dims_argument(const Node& node) {
+    auto dims = ints_argument(node, "dim");
+    if (dims.empty() && node.target == "aten.cosine_similarity.default") dims = {1};
+    return dims;
+}
+
 bool flag_argument(const Node& node, std::string_view name, bool otherwise) {
     const auto* value = argument_as<bool>(node, name);
     return value ? *value : otherwise;

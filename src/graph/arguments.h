@@ -17,6 +17,8 @@ std::optional<double> number_argument(const Node& node, std::string_view name); 
 std::optional<double> as_number(const Argument& argument);                       // integers too
 // A list of integers, or a single one as a list; empty if there is none.
 std::vector<std::int64_t> ints_argument(const Node& node, std::string_view name);
+// The argument "dim", or torch's own choice if that was left out and is not all dimensions.
+std::vector<std::int64_t> dims_argument(const Node& node);
 // `otherwise` if the argument was left out or is not a flag.
 bool flag_argument(const Node& node, std::string_view name, bool otherwise);
 

@@ -92,7 +92,7 @@ OperatorTable make_table() {
         {"aminmax", "adaptive_avg_pool1d", "adaptive_avg_pool2d", "_adaptive_avg_pool2d",
          "adaptive_max_pool2d", "avg_pool2d", "avg_pool3d", "max_pool2d", "max_pool3d",
          "max_pool2d_with_indices"});
-    add(OperatorKind::reduction, 2, {"cosine_similarity"});
+    add(OperatorKind::reduction, 2, {"cosine_similarity"}, Along::dims);
     add(OperatorKind::loss, 2, {"mse_loss", "l1_loss", "smooth_l1_loss", "huber_loss"},
         Along::dims);
     add(OperatorKind::loss, 4,

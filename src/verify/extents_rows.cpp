@@ -152,7 +152,7 @@ bool ExtentClasses::visit_rowwise(const Node& node) {
     if (node.target == "aten.cross_entropy_loss.default") return visit_cross_entropy(node);
     if (kind == OperatorKind::loss) return visit_loss(node);
     if (kind == OperatorKind::reduction && along == Along::dims) {
-        Ints dims = graph::ints_argument(node, "dim");
+        Ints dims = graph::dims_argument(node);
         for (auto& dim : dims)
             if (dim < 0) dim += rank(in);
         const bool kept = rank(out) == rank(in);

@@ -102,6 +102,24 @@ TEST(Windows, AConvolutionIsAProduct) {
     EXPECT_TRUE(found.patterns[0].convolution);
 }
 
+// What follows a convolution sees its results through windows again, and all is one text.
+TEST(Windows, WindowsOfWindows) {
+    Picture net;
+    const auto w = net.weight("w", {32, 24, 3, 3});
+    const auto y =
+        net.op("y", "conv2d.default", {{"input", net.x}, {"weight", w}}, {2, 32, 14, 10});
+    const auto pooled = net.op("pooled", "avg_pool2d.default",
+                               {{"self", y}, {"kernel_size", Ints{2, 2}}}, {2, 32, 7, 5});
+    net.output(net.op("sum", "sum.dim_IntList", {{"self", pooled}, {"dim", Ints{1, 2, 3}}}, {2}));
+    const auto found = net.discover();
+    ASSERT_FALSE(found.patterns.empty());
+    EXPECT_EQ(body(found.patterns[0]),
+              "  t1  = x.window(H: P by R, W: Q by S).permute(B, C, R, S, P, Q)\n"
+              "  acc = w.view(F, C*R*S) @ t1.view(B, C*R*S, P*Q)\n"
+              "  t2  = acc.view(B, F, P, Q).window(P: P2 by T stride 2, Q: Q2 by R2 stride 2)\n"
+              "  y   = sum(sum(t2, over: [T, R2]) / 4.0, over: [F, P2, Q2])\n");
+}
+
 TEST(Windows, GroupsOfChannelsAreTorchs) {
     Picture net;
     const auto w = net.weight("w", {24, 12, 3, 3});

@@ -24,7 +24,10 @@ class Model(torch.nn.Module):
         flat = torch.linalg.vector_norm(x, ord=1, dim=0) + torch.linalg.vector_norm(y, ord=float("inf"), dim=0)
         columns = torch.softmax(x, dim=0) * torch.logsumexp(y, dim=0)
         picture = F.silu(self.groups(image)) + self.channels(image)
-        return losses, shares, logs, unit, flat, columns, picture, picture.amax(dim=(1, 3))
+        spread = x.var(dim=1) + y.std(dim=1, correction=0) + x.std(dim=1, unbiased=True)
+        alike = F.cosine_similarity(x, y, dim=1) * 2
+        flat = flat + x.var() * 0.5
+        return losses, shares, logs, unit, flat, columns, picture, picture.amax(dim=(1, 3)), spread, alike
 
 def get_inputs():
     return [torch.randn(48, 96), torch.randn(48, 96), torch.randn(2, 32, 6, 10)]

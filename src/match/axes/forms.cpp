@@ -12,6 +12,7 @@ Forms::Forms(ir::Kernel& kernel, const Layout& layout, bool always_split)
     for (const Atom& atom : layout.atoms) atom_dims_.push_back(kernel.dim(atom.name));
     auto dims = layout.batches;
     dims.insert(dims.end(), {layout.m, layout.n, layout.k});
+    dims.insert(dims.end(), layout.others.begin(), layout.others.end());
     for (const Atoms& dim : dims)
         if (dim.size() > 1) composites_.push_back(dim);
 }

@@ -47,6 +47,9 @@ void Grouping::keep_axes() {
     };
     collect(tensors_[kFirstResult].shape);
     for (const auto& tensor : tensors_) collect(tensor.shape);
+    // Windows of windows: the places of the first are in no tensor.
+    for (const auto& [node, windows] : space_.windows())
+        for (const AxisWindow& window : windows.windows) collect({{window.places}});
     for (const Role wanted : {Role::m, Role::n, Role::k}) {
         if (wide[static_cast<int>(wanted)]) continue;
         for (auto axis = units.rbegin(); axis != units.rend(); ++axis)

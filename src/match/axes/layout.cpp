@@ -152,11 +152,11 @@ class Planner {
             atom->name = std::move(unused);
         };
         for (const auto& [node, windows] : space_.windows()) {
-            if (windows.features != kNoAxis && !layout.batches.empty()) {
+            if (!windows.features.empty() && !layout.batches.empty()) {
                 const auto& images = layout.atoms[static_cast<std::size_t>(layout.batches[0][0])];
                 rename(images.axes.front(), "B");
             }
-            rename(windows.features, "F");
+            if (!windows.features.empty()) rename(windows.features.front(), "F");
             for (const Axis channels : windows.channels) rename(channels, "C");
         }
         for (const auto& [node, windows] : space_.windows())
@@ -204,7 +204,7 @@ class Planner {
     void add_others(Layout& layout, const std::vector<Group>& others) {
         for (std::size_t i = 0; i < others.size(); ++i) {
             const std::string name = i == 0 ? "S" : fmt::format("S{}", i + 1);
-            add_atoms(layout, others[i], name, name);
+            layout.others.push_back(add_atoms(layout, others[i], name, name));
         }
     }
 
@@ -260,14 +260,11 @@ class Planner {
         return found;
     }
 
-    // The kernel's dimensions; those that the product lacks are single atoms.
     std::vector<Atoms> all_dims(const Layout& layout) const {
         std::vector<Atoms> dims = layout.batches;
         for (const Atoms& dim : {layout.m, layout.n, layout.k})
             if (!dim.empty()) dims.push_back(dim);
-        for (int atom = dims.back().back() + 1; atom < static_cast<int>(layout.atoms.size());
-             ++atom)
-            dims.push_back({atom});
+        dims.insert(dims.end(), layout.others.begin(), layout.others.end());
         return dims;
     }
 

@@ -39,6 +39,7 @@ struct Layout {
     std::vector<Atoms> batches;
     Atoms m, n, k;  // without a product: the rows, if any, the contiguous dimension, and
                     // nothing
+    std::vector<Atoms> others;  // dimensions the product lacks
     KernelTensor a, b;
     std::vector<KernelTensor> results, sides;
     bool swapped = false;  // computes the transposed product: `a` is the anchor's b

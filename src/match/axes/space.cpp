@@ -243,6 +243,11 @@ void Space::split(Axis axis, std::int64_t inner) {
     for (auto& [value, shape] : shapes_) refine(shape);
     for (auto& side : sides_) refine(side.shape);
     for (auto& [node, groups] : groups_) refine(groups);
+    for (auto& [node, windows] : windows_) {
+        Shape lists{windows.whole, windows.features, windows.channels};
+        refine(lists);
+        windows.whole = lists[0], windows.features = lists[1], windows.channels = lists[2];
+    }
 }
 
 }  // namespace fact::match

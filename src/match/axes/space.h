@@ -51,9 +51,8 @@ struct AxisWindow {
 struct AxisWindows {
     std::vector<AxisWindow> windows;
     std::vector<Axis> whole;  // axes that one window covers: they are reduced
-    // Of a convolution: the axis of its results' channels, and those of its input's.
-    Axis features = kNoAxis;
-    std::vector<Axis> channels = {};
+    // Of a convolution: the axes of its results' channels and of its input's.
+    std::vector<Axis> features = {}, channels = {};
 };
 
 struct Anchor;

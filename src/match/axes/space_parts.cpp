@@ -158,8 +158,7 @@ std::string Space::absorb_windows(const Graph& graph, NodeId id) {
     const std::size_t channel_dim = from.size() - read->dims.size() - 1;
     if (convolves) {
         const Axis features = add_axis(graph[*read->weight].type->sizes[0]);
-        shape[channel_dim] = {features};
-        found.features = features;
+        shape[channel_dim] = found.features = {features};
         found.channels = from[channel_dim];
     }
     if (read->weight) {

@@ -43,7 +43,7 @@ std::vector<std::size_t> from_dim(std::size_t first, std::size_t rank) {
 // The argument "dim", one or several; all dimensions if it is missing.
 Groups along_dim(const Graph& graph, const Node& node) {
     const std::size_t rank = sizes_of_input(graph, node).size();
-    Ints wanted = graph::ints_argument(node, "dim");
+    Ints wanted = graph::dims_argument(node);
     if (wanted.empty()) return std::vector<DimGroup>{{from_dim(0, rank), {}}};
     DimGroup group;
     for (const std::int64_t dim : wanted) {
@@ -132,6 +132,40 @@ std::vector<ExprId> vector_norm(T& t, ExprId x, const Dims& dims) {
     return {t.build.unary(UnaryOp::sqrt, t.build.reduce(ReduceOp::sum, squares, dims[0]))};
 }
 
+// Divided by the number of elements less torch's `correction`, or its older flag `unbiased`.
+std::vector<ExprId> variance(T& t, ExprId x, const Dims& dims) {
+    const double correction =
+        t.has("correction") ? t.number("correction", 1) : t.number("unbiased", 1);
+    if (dims[0].empty()) {  // of one element: 0, or NaN
+        const ExprId none = t.build.binary(BinaryOp::sub, x, x);
+        return {t.build.binary(BinaryOp::div, none, t.build.literal(1 - correction))};
+    }
+    const ExprId away = t.build.binary(BinaryOp::sub, x, composite(t, "mean", x, dims[0]));
+    const ExprId square = t.build.binary(BinaryOp::mul, away, away);
+    if (correction == 0) return {composite(t, "mean", square, dims[0])};
+    const ExprId count = t.build.extent(t.kernel.factored_dim(dims[0]));
+    const ExprId free = t.build.binary(BinaryOp::sub, count, t.build.literal(correction));
+    const ExprId sum = t.build.reduce(ReduceOp::sum, square, dims[0]);
+    return {t.build.binary(BinaryOp::div, sum, free)};
+}
+std::vector<ExprId> deviation(T& t, ExprId x, const Dims& dims) {
+    return {t.build.unary(UnaryOp::sqrt, variance(t, x, dims).front())};
+}
+
+std::vector<ExprId> cosine_similarity(T& t, ExprId x, const Dims& dims) {
+    const ExprId y = t.operand("x2");
+    const auto sum = [&](ExprId product) {
+        return dims[0].empty() ? product : t.build.reduce(ReduceOp::sum, product, dims[0]);
+    };
+    const ExprId eps = t.build.literal(t.number("eps", 1e-8));
+    const auto length = [&](ExprId vector) {
+        const ExprId squares = sum(t.build.binary(BinaryOp::mul, vector, vector));
+        return t.build.binary(BinaryOp::max, t.build.unary(UnaryOp::sqrt, squares), eps);
+    };
+    const ExprId lengths = t.build.binary(BinaryOp::mul, length(x), length(y));
+    return {t.build.binary(BinaryOp::div, sum(t.combine(BinaryOp::mul, x, y)), lengths)};
+}
+
 std::vector<ExprId> logsumexp(T& t, ExprId x, const Dims& dims) {
     return {dims[0].empty() ? x : composite(t, "logsumexp", x, dims[0])};
 }
@@ -191,6 +225,15 @@ std::vector<ExprId> triangle(T& t, ExprId x, const Dims& dims) {
     return {t.build.select(t.build.binary(op, column, shifted), x, t.build.literal(0))};
 }
 
+// The two tensors may be broadcast.
+std::string unsupported_similarity(const Graph& graph, const Node& node) {
+    if (node.target != "aten.cosine_similarity.default") return "";
+    const auto x = graph::tensor_argument(node, "x1"), y = graph::tensor_argument(node, "x2");
+    if (!x || !y || graph[*x].type->sizes != graph[*y].type->sizes)
+        return "its tensors have different shapes";
+    return "";
+}
+
 std::string unsupported_order(const Node& node) {
     const auto* order = graph::find_argument(node, "ord");
     const auto* real = order ? std::get_if<double>(order) : nullptr;
@@ -213,6 +256,13 @@ const std::vector<RowwiseOp> kRowwiseOps{
     {"aten.min.default", "min", "self", true, reduce<ReduceOp::min>},
     {"aten.amin.default", "min", "self", true, reduce<ReduceOp::min>},
     {"aten.logsumexp.default", "logsumexp", "self", true, logsumexp},
+    {"aten.var.correction", "var", "self", true, variance},
+    {"aten.var.dim", "var", "self", true, variance},
+    {"aten.var.default", "var", "self", true, variance},
+    {"aten.std.correction", "std", "self", true, deviation},
+    {"aten.std.dim", "std", "self", true, deviation},
+    {"aten.std.default", "std", "self", true, deviation},
+    {"aten.cosine_similarity.default", "cosine", "x1", true, cosine_similarity},
     {"aten.softmax.int", "softmax", "self", false, softmax, RowwiseKind::softmax},
     {"aten._softmax.default", "softmax", "self", false, softmax, RowwiseKind::softmax},
     {"aten.log_softmax.int", "log_softmax", "self", false, log_softmax},
@@ -304,6 +354,7 @@ std::string unsupported_rowwise(const Graph& graph, const Node& node) {
         return fmt::format("its input is {}, not a floating type", info(input).name);
     if (std::string reason = unsupported_loss(node); !reason.empty()) return reason;
     if (std::string reason = unsupported_order(node); !reason.empty()) return reason;
+    if (std::string reason = unsupported_similarity(graph, node); !reason.empty()) return reason;
     const auto groups = dim_groups(graph, node);
     return groups ? "" : groups.error().message;
 }

@@ -226,10 +226,18 @@ void KernelWriter::keep_bits() {
         return cast && (expr.type.dtype == DType::bf16 || expr.type.dtype == DType::f16) &&
                kernel_[cast->x].type.dtype == DType::f32;
     };
+    // Views have the type of their operand, and products read it from memory.
+    const auto computes = [](const ir::Node& node) {
+        return std::holds_alternative<ir::Unary>(node) ||
+               std::holds_alternative<ir::Binary>(node) ||
+               std::holds_alternative<ir::Select>(node) || std::holds_alternative<ir::Cast>(node) ||
+               std::holds_alternative<ir::Reduce>(node);
+    };
     for (ir::Expr& expr : kernel_.exprs)
-        ir::for_each_operand(expr.node, [&](ExprId& x) {
-            while (narrows(kernel_[x])) x = std::get<ir::Cast>(kernel_[x].node).x;
-        });
+        if (computes(expr.node))
+            ir::for_each_operand(expr.node, [&](ExprId& x) {
+                while (narrows(kernel_[x])) x = std::get<ir::Cast>(kernel_[x].node).x;
+            });
 }
 
 void KernelWriter::write_outputs() {

@@ -76,7 +76,9 @@ KernelWriter::OpenWindows KernelWriter::open_windows(const AxisWindows& windows,
 // there is contiguous in the result.
 std::optional<ExprId> KernelWriter::convolved(graph::NodeId id, const AxisWindows& windows,
                                               const OpenWindows& open) {
-    const Dims channels = dims_of(windows.channels), features = dims_of({windows.features});
+    const Dims channels = dims_of(windows.channels);
+    Dims features = dims_of(windows.features);
+    if (features.size() > 1) features = {kernel_.factored_dim(features)};
     const Dims& stored = kernel_.params.front().type.dims;
     const bool channels_last =
         !channels.empty() && kernel_.factors({stored.back()}).back() == channels.back();

@@ -100,6 +100,11 @@ void Scope::declare(const ast::Kernel& kernel) {
         if (const auto* window = std::get_if<ast::Window>(&expr.node))
             for (const ast::Windowed& dim : window->dims) declare_symbols({dim.places});
     }
+    // A statement that could not be parsed may have introduced a name too.
+    const bool parsed = std::ranges::all_of(
+        kernel.body.statements, [](const ast::Statement& s) { return s.value.has_value(); });
+    if (!parsed)
+        for (const ast::Tensor& t : kernel.outputs) declare_symbols(t.dims);
     for (const ast::Tensor& t : kernel.params) {
         const int before = reporter_.count();
         kernel_.params.push_back(tensor(t));

@@ -103,10 +103,9 @@ class Steps {
         std::vector<std::string> along;
         for (const ir::DimId places : node.places) {
             const ir::WindowRule& rule = *kernel_[places].window;
-            along.push_back(fmt::format("{} of {} along {}", dim(rule.taps), extents_[rule.taps],
-                                        dim(rule.of)));
+            along.push_back(fmt::format("{} along {}", extents_[rule.taps], dim(rule.of)));
         }
-        return fmt::format("windows of {}: {}", ref(node.x), fmt::join(along, ", "));
+        return fmt::format("windows of {}, of {} elements", ref(node.x), fmt::join(along, ", "));
     }
 
     std::string operation(const ir::Expr& expr) const {

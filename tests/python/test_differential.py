@@ -13,7 +13,7 @@ import torch.nn.functional as F
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 BUILD = pathlib.Path(os.environ.get("FACT_BUILD", ROOT / "build" / "release"))
 PROGRAM = BUILD / "tests" / "differential"
-COUNT = 2700  # of which over 500 look through windows
+COUNT = 2900  # of which over 500 look through windows
 
 UNARY = {
     "-": torch.neg,

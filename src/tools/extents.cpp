@@ -158,6 +158,7 @@ Result<Extents> bind_extents(const ir::Kernel& kernel, const std::vector<Setting
     const auto typically_short = short_dims(kernel);
     for (std::size_t d = 0; d < kernel.dims.size(); ++d) {
         if (extents.of[d] != ir::kUnknownExtent || !is_symbol(kernel.dims[d])) continue;
+        if (kernel.dims[d].window) continue;  // follows from what its windows go over
         const auto short_dim = typically_short.find(static_cast<ir::DimId>(d));
         extents.of[d] = assume == Assume::small              ? kSmall
                         : short_dim == typically_short.end() ? kTypical
@@ -170,6 +171,15 @@ Result<Extents> bind_extents(const ir::Kernel& kernel, const std::vector<Setting
             return blame_input({fmt::format("kernel {}: with {} = {} assumed, {}", kernel.name,
                                             kernel.dims[d].name, extents.of[d], what),
                                 fmt::format("give it with --set {}=...", kernel.dims[d].name)});
+    }
+    // What follows from an assumed extent is assumed too; windows may go over windows.
+    for (bool changed = true; changed;) {
+        changed = false;
+        for (std::size_t d = 0; d < kernel.dims.size(); ++d)
+            if (const auto& window = kernel.dims[d].window;
+                window && extents.assumed[ir::index(window->of)] && !extents.assumed[d] &&
+                !set_by[d])
+                extents.assumed[d] = changed = true;
     }
     return extents;
 }

@@ -36,6 +36,16 @@ TEST(Extents, WhatNothingGivesIsAssumedAndSaid) {
     EXPECT_EQ(num_elements(all, kernel.params[1].type.dims), 6);
 }
 
+// The places of windows follow from what the windows go over, even if a tensor names them first.
+TEST(Extents, PlacesOfWindowsAreNeverGuessed) {
+    const auto program = compiled(
+        "kernel f(r: f32[P], x: f32[H]) -> (y: f32[P]) {\n"
+        "  y = r + max(x.window(H: P by 3 stride 2), over: 3)\n}\n");
+    EXPECT_EQ(describe(program.kernels[0], bound(program.kernels[0], {})),
+              "P = 2047 (assumed), H = 4096 (assumed)");
+    EXPECT_EQ(describe(program.kernels[0], bound(program.kernels[0], {"H=9"})), "P = 4, H = 9");
+}
+
 TEST(Extents, BatchesAreAssumedFew) {
     const auto program = compiled(
         "kernel f(a: f16[B, M, 64], b: f16[B, N, 64]) -> (y: f16[B, M, N]) {\n  y = a @ b.T\n}\n");

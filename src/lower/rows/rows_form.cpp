@@ -46,6 +46,13 @@ bool is_window(const ir::Kernel& kernel, ir::ExprId id) {
     return std::holds_alternative<ir::Window>(kernel[id].node);
 }
 
+// Whether the dimension's extent is that of a tensor's dimension, or constant.
+bool is_whole_dim(const ir::Kernel& kernel, ir::DimId dim) {
+    return kernel[dim].extent || std::ranges::any_of(kernel.params, [&](const ir::Tensor& param) {
+               return contains(param.type.dims, dim);
+           });
+}
+
 }  // namespace
 
 bool RowsForm::has_windows(const ir::Kernel& kernel) const {
@@ -81,6 +88,10 @@ Result<RowsForm> rows_form(const ir::Kernel& kernel) {
         if (flips && windows) return cannot("flips and windows");
         if (is_window(kernel, id) && !windowed_param(kernel, id))
             return cannot("a window of what it computes");
+        if (const auto* window = std::get_if<ir::Window>(&expr.node))
+            for (const ir::DimId places : window->places)
+                if (!is_whole_dim(kernel, kernel[places].window->of))
+                    return cannot("windows over a part of a tensor's dimension");
         if (ir::repeats_factors(kernel, expr.type.dims))
             return cannot(fmt::format("a value {} in which a factor of the dimensions occurs twice",
                                       ir::to_string(kernel, expr.type.dims)));

@@ -102,52 +102,41 @@ std::optional<DimId> DimMap::operator()(DimId dim, Span span) {
     return std::nullopt;
 }
 
-// The caller's dimension of the same extent and name, or with "_" appended to the name.
-std::optional<DimId> DimMap::constant(const ir::Dim& own, Span span) {
-    for (std::string name = own.name;; name += '_') {
+template <class Fits>
+std::optional<DimId> DimMap::named(std::string name, Span span, Fits fits) {
+    for (;; name += '_') {
         const auto& dims = builder_.kernel().dims;
-        const auto found = std::find_if(dims.begin(), dims.end(),
-                                        [&](const ir::Dim& other) { return other.name == name; });
-        if (found != dims.end() && found->extent != own.extent) continue;
-        const auto added = builder_.dim(name, span);
-        if (added) builder_.kernel().dims[index(*added)].extent = own.extent;
-        return added;
+        const auto found = std::ranges::find(dims, name, &ir::Dim::name);
+        if (found == dims.end() || fits(*found)) return builder_.dim(name, span);
     }
 }
 
-// Places of windows in the callee become places of windows in the caller, under the same name or,
-// if another dimension has that name, with "_" appended.
+std::optional<DimId> DimMap::constant(const ir::Dim& own, Span span) {
+    const auto mapped =
+        named(own.name, span, [&](const ir::Dim& other) { return other.extent == own.extent; });
+    if (mapped) builder_.kernel().dims[index(*mapped)].extent = own.extent;
+    return mapped;
+}
+
 std::optional<DimId> DimMap::places(DimId dim, Span span) {
     ir::WindowRule rule = *callee_[dim].window;
     const auto of = (*this)(rule.of, span), taps = (*this)(rule.taps, span);
     if (!of || !taps) return std::nullopt;
     rule.of = *of, rule.taps = *taps;
     std::optional<DimId> mapped = map_[index(dim)];
-    for (std::string name = callee_[dim].name; !mapped; name += '_') {
-        const auto& dims = builder_.kernel().dims;
-        const auto found = std::find_if(dims.begin(), dims.end(),
-                                        [&](const ir::Dim& other) { return other.name == name; });
-        if (found != dims.end() && found->window != rule) continue;
-        mapped = builder_.dim(name, span);
-        if (!mapped) return std::nullopt;
-    }
-    if (!builder_.define_places(*mapped, rule, span)) return std::nullopt;
-    return mapped;
+    if (!mapped)
+        mapped = named(callee_[dim].name, span,
+                       [&](const ir::Dim& other) { return other.window == rule; });
+    return mapped && builder_.define_places(*mapped, rule, span) ? mapped : std::nullopt;
 }
 
-// An alias in the callee becomes an alias in the caller, under the same name or, if another
-// dimension has that name, with "_" appended.
-std::optional<DimId> DimMap::alias(std::string name, const std::vector<DimId>& of, Span span) {
+std::optional<DimId> DimMap::alias(const std::string& name, const std::vector<DimId>& of,
+                                   Span span) {
     const auto factors = builder_.kernel().factors(of);
-    for (;; name += '_') {
-        const auto& dims = builder_.kernel().dims;
-        const auto found = std::find_if(dims.begin(), dims.end(),
-                                        [&](const ir::Dim& dim) { return dim.name == name; });
-        if (found != dims.end() && found->factors != factors) continue;
-        const auto added = builder_.dim(name, span);
-        if (added) builder_.kernel().dims[index(*added)].factors = factors;
-        return added;
-    }
+    const auto mapped =
+        named(name, span, [&](const ir::Dim& other) { return other.factors == factors; });
+    if (mapped) builder_.kernel().dims[index(*mapped)].factors = factors;
+    return mapped;
 }
 
 std::optional<std::vector<DimId>> DimMap::operator()(const std::vector<DimId>& dims, Span span) {

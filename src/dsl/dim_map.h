@@ -24,17 +24,21 @@ class DimMap {
     std::optional<std::vector<ir::DimId>> operator()(const std::vector<ir::DimId>& dims, Span span);
 
   private:
-    std::optional<ir::DimId> constant(const ir::Dim& own, Span span);
-    std::optional<ir::DimId> places(ir::DimId dim, Span span);
     bool match_name(ir::DimId dim, ir::DimId actual, Span span);
     bool match_factored(const ir::Dim& dim, ir::DimId actual, Span span);
     // If this factor of the callee is a constant or already mapped: those factors of `actual` whose
     // product it equals. Otherwise nullopt.
     std::optional<std::vector<ir::DimId>> known_part(ir::DimId factor,
                                                      const std::vector<ir::DimId>& actual) const;
-    // The caller's dimension that is the product of `of`, added under `name`, or under that name
-    // with underscores if it is taken; nullopt after an error.
-    std::optional<ir::DimId> alias(std::string name, const std::vector<ir::DimId>& of, Span span);
+    // The caller's dimension `name` if it fits, or else a new one of that name, with underscores if
+    // it is taken; nullopt after an error.
+    template <class Fits>
+    std::optional<ir::DimId> named(std::string name, Span span, Fits fits);
+    // The same for a constant, for the places of windows, and for the product of `of`.
+    std::optional<ir::DimId> constant(const ir::Dim& own, Span span);
+    std::optional<ir::DimId> places(ir::DimId dim, Span span);
+    std::optional<ir::DimId> alias(const std::string& name, const std::vector<ir::DimId>& of,
+                                   Span span);
     bool report_mismatch(const std::string& name, ir::DimId actual, Span span);
 
     const ir::Kernel& callee_;

@@ -128,7 +128,7 @@ struct Flip {
 struct Window {
     ExprId x{};
     std::vector<DimId> places;  // each has a WindowRule
-    double outside = 0;         // 0, or the identity of max or min
+    double outside = 0;
     bool operator==(const Window&) const = default;
 };
 

@@ -1,10 +1,6 @@
 // Emitted row kernels and their records against golden files; FACT_UPDATE_GOLDEN=1 writes them
 // anew.
-#include "lower/rows/lower.h"
-
-#include <gtest/gtest.h>
-
-#include "../golden.h"
+#include "golden_kernel.h"
 #include "ir/extents.h"
 
 namespace fact::lower {
@@ -14,54 +10,6 @@ using ir::BinaryOp;
 using ir::Builder;
 using ir::ReduceOp;
 using ir::UnaryOp;
-
-void expect_golden_kernel(const ir::Kernel& kernel, const RowsFacts& facts = {"sm90a"}) {
-    ASSERT_EQ(ir::verify(kernel), "");
-    const auto lowered = lower_rows(kernel, facts);
-    ASSERT_TRUE(lowered.ok()) << lowered.error().text();
-    expect_golden(kernel.name + ".cu", lowered->source);
-    expect_golden(kernel.name + ".json", to_json(lowered->record));
-    const auto again = launch_record_from_json(to_json(lowered->record));
-    ASSERT_TRUE(again.ok()) << again.error().text();
-    EXPECT_EQ(*again, lowered->record);
-}
-
-// A kernel with the sum over windows of three along H.
-ir::Kernel windows_of(bool merged) {
-    ir::Kernel kernel;
-    kernel.name = "windows";
-    Builder b(kernel);
-    const auto n = kernel.dim("B"), h = kernel.dim("H"), taps = kernel.dim("3");
-    kernel.dims.push_back({"P", {}, {}, ir::WindowRule{h, taps, 2, 1, 1, 1}});
-    const auto places = kernel.dim("P"), both = kernel.factored_dim({n, h});
-    kernel.params = {{"x", {DType::f32, merged ? std::vector{both} : std::vector{n, h}}, {}},
-                     {"s", {DType::f32, {n}}, {}}};
-    const auto x = b.view(b.param(0), {n, h});
-    const auto sum = b.reduce(ReduceOp::sum, b.window(x, {places}), {taps});
-    const auto y = b.binary(BinaryOp::mul, sum, b.param(1));
-    kernel.outputs = {{{"y", {DType::f32, {n, places}}, {}}, y}};
-    return kernel;
-}
-
-TEST(LowerRows, FindsWindowsByConstants) {
-    ir::Kernel kernel = windows_of(false);
-    RowsFacts facts{"sm90a", std::vector<std::int64_t>(kernel.dims.size(), ir::kUnknownExtent)};
-    facts.extents[ir::index(kernel.dim("B"))] = 7;
-    facts.extents[ir::index(kernel.dim("H"))] = 100;
-    ASSERT_EQ(ir::solve_extents(kernel, facts.extents), "");
-    expect_golden_kernel(kernel, facts);
-    facts.extents[ir::index(kernel.dim("B"))] = std::int64_t{1} << 30;  // too many for 32 bits
-    const auto lowered = lower_rows(kernel, facts);
-    ASSERT_TRUE(lowered.ok());
-    EXPECT_NE(lowered->source.find("int64_t row"), std::string::npos) << lowered->source;
-}
-
-TEST(LowerRows, WindowsGoOverWholeDimensions) {
-    const auto lowered = lower_rows(windows_of(true), {"sm90a"});
-    ASSERT_FALSE(lowered.ok());
-    EXPECT_NE(lowered.error().text().find("windows over a part of a tensor's dimension"),
-              std::string::npos);
-}
 
 struct Fixture {
     ir::Kernel kernel;

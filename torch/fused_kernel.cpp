@@ -24,9 +24,9 @@ namespace fact::exec {
 
 namespace {
 
-bool reads(const Launch& launch, int tensor) {
+bool reads(const LaunchRecord& record, const Launch& launch, int tensor) {
     bool found = false;
-    for_each_tensor(launch, [&](int used) { found |= used == tensor; });
+    for_each_tensor(record, launch, [&](int used) { found |= used == tensor; });
     return found;
 }
 
@@ -115,8 +115,9 @@ struct FusedKernel::State {
 
     // Whether the parameter is read only by launches that prepare workspaces from these sets.
     bool only_read_to_prepare(int param, const std::vector<ParamSet>& sets) const {
-        return std::ranges::all_of(compiled.kernel->record().launches, [&](const Launch& launch) {
-            return !reads(launch, param) ||
+        const LaunchRecord& record = compiled.kernel->record();
+        return std::ranges::all_of(record.launches, [&](const Launch& launch) {
+            return !reads(record, launch, param) ||
                    std::ranges::find(sets, launch.prepares_from) != sets.end();
         });
     }

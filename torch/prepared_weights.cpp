@@ -10,7 +10,7 @@ namespace {
 // The workspaces a launch reads or writes.
 std::set<int> workspaces_of(const LaunchRecord& record, const Launch& launch) {
     std::set<int> all;
-    for_each_tensor(launch, [&](int tensor) {
+    for_each_tensor(record, launch, [&](int tensor) {
         if (tensor >= record.num_bound()) all.insert(tensor - record.num_bound());
     });
     return all;

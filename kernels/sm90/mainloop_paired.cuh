@@ -15,7 +15,8 @@ struct MainloopPaired : MainloopHalf<Config> {
                               Half::kTileK, Config::kClusterM>;
 
     struct Operands {
-        CUtensorMap const &a, &b, &other;  // other: the second product's counterpart of b
+        FirstOperand<Config> a;
+        CUtensorMap const &b, &other;  // other: the second product's counterpart of b
         template <int kBatches>
         __device__ void load(FullBarrier& full, unsigned char* stage, TileAt<kBatches> const& at,
                              ExtentsOf<kBatches> const&, int k, int rank) const {
@@ -23,14 +24,15 @@ struct MainloopPaired : MainloopHalf<Config> {
             BatchOf<Config::kBatchA, kBatches> const batch_a(at.batch);
             BatchOf<Config::kBatchB, kBatches> const batch_b(at.batch);
             auto const load_b = [&](CUtensorMap const& map, unsigned char* to) {
-                TileB::load(map, full, to, at.n * kTileColumns<Config>, k, batch_b.at, m,
+                TileB::load(map, full, to, at.n * kTileColumns<Config>,
+                            a.template depth<Half::kTileK>(k), batch_b.at, m,
                             Multicast<Config>::of_b(n));
             };
             // As in MainloopHalf, the tile that other blocks wait for too is loaded first.
             constexpr bool kSharesB = Config::kClusterM > 1;
             auto const load_a = [&] {
-                TileA::load(a, full, stage, at.m * Config::kTileM, k, batch_a.at, n,
-                            Multicast<Config>::of_a(m));
+                a.template load<TileA>(full, stage, at.m * Config::kTileM, k, batch_a.at, n,
+                                       Multicast<Config>::of_a(m));
             };
             if constexpr (!kSharesB) load_a();
             load_b(b, stage + TileA::kBytes);

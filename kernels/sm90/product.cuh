@@ -96,7 +96,7 @@ __device__ void product(typename Mainloop::Operands const& operands, CUtensorMap
     ClusterWalk<Config, kBatches> const walk(extents, order);
 
     if (threadIdx.x == 0) {
-        cute::prefetch_tma_descriptor(&operands.a);
+        cute::prefetch_tma_descriptor(&operands.a.map);
         cute::prefetch_tma_descriptor(&operands.b);
         if constexpr (kProducts<Config> == 2) cute::prefetch_tma_descriptor(&operands.other);
         cute::prefetch_tma_descriptor(&output);

@@ -5,7 +5,7 @@
 // `Numbers` (single_numbers.cuh) says what those numbers are.
 #pragma once
 
-#include "producer.cuh"
+#include "first_operand.cuh"
 #include "single_numbers.cuh"
 #include "unscaled_functor.cuh"
 
@@ -34,7 +34,8 @@ struct SingleOperands {
     }
 
     struct Operands {
-        CUtensorMap const &a, &b;
+        FirstOperand<Config> a;
+        CUtensorMap const& b;
         RowScalesOfB scales;
 
         template <int kBatches>
@@ -43,12 +44,14 @@ struct SingleOperands {
             int const m = rank % Config::kClusterM, n = rank / Config::kClusterM;
             BatchOf<Config::kBatchA, kBatches> const batch_a(at.batch);
             auto const load_a = [&] {
-                TileA::load(a, full, stage, at.m * Config::kTileM, k, batch_a.at, n,
-                            Multicast<Config>::of_a(m));
+                a.template load<TileA>(full, stage, at.m * Config::kTileM, k, batch_a.at, n,
+                                       Multicast<Config>::of_a(m));
             };
             constexpr bool kSharesB = Config::kClusterM > 1;  // what is shared is loaded first
             if constexpr (!kSharesB) load_a();
-            int const block[] = {k / kTileK, batch_of_b<Config>(at.batch, extents)};
+            // Of windows, channels are a multiple of a block: a tap begins at a block of B.
+            int const block[] = {a.template depth<kTileK>(k) / kTileK,
+                                 batch_of_b<Config>(at.batch, extents)};
             TileB::load(b, full, stage + TileA::kBytes, at.n * Config::kTileN, 0, block, m,
                         Multicast<Config>::of_b(n));
             if constexpr (kSharesB) load_a();

@@ -167,7 +167,25 @@ std::string launch_refusal(const LaunchRecord& record, const Launch& launch,
 
 }  // namespace
 
-std::string title(const LaunchRecord& record, int tensor) {
+std::string view_refusal(const LaunchRecord& record, const MergedView& view,
+                         const TensorArg& tensor) {
+    std::size_t dim = 0;
+    for (const int run : view.runs) {
+        std::int64_t outer_stride = 0;  // of the nearest dimension outside with more than 1 element
+        const std::size_t end = dim + static_cast<std::size_t>(run);
+        for (const std::size_t first = dim; dim < end; ++dim) {
+            if (tensor.sizes[dim] == 1) continue;
+            if (outer_stride != 0 && outer_stride != tensor.strides[dim] * tensor.sizes[dim])
+                return fmt::format("{} is not contiguous across its dimensions {} to {}",
+                                   title(record, view.tensor), first, end - 1);
+            outer_stride = tensor.strides[dim];
+        }
+    }
+    return "";
+}
+
+std::string title(const LaunchRecord& record, int number) {
+    const int tensor = record.behind_view(number);
     if (tensor >= record.num_bound())
         return fmt::format("workspace {}", tensor - record.num_bound());
     const TensorSpec& spec = record.spec(tensor);
@@ -208,6 +226,10 @@ std::string why_refused(const LaunchRecord& record, std::span<const TensorArg> t
 
     std::vector<TensorArg> all(tensors.begin(), tensors.end());
     for (auto& workspace : workspaces(record, tensors)) all.push_back(std::move(workspace));
+    for (const MergedView& view : record.views)
+        if (std::string why = view_refusal(record, view, all[view.tensor]); !why.empty())
+            return why;
+    all = with_views(record, all);
     for (const auto& alignment : record.alignments) {
         if (!has_contiguous_rows(alignment, all[alignment.tensor]))
             return fmt::format("{} is not contiguous in its last {} dimensions",

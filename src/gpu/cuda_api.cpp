@@ -68,6 +68,7 @@ Result<Api> load() {
     if (!api.event_elapsed) symbols.find(api.event_elapsed, "cuEventElapsedTime_v2");
     symbols.find(api.launch, "cuLaunchKernelEx");
     symbols.find(api.encode_tiled, "cuTensorMapEncodeTiled");
+    symbols.find(api.encode_im2col, "cuTensorMapEncodeIm2col");
     if (!symbols.missing.empty())
         return Error{fmt::format("the CUDA driver is too old: it has no {}", symbols.missing),
                      "Install a driver of CUDA 12.4 or newer."};

@@ -98,6 +98,12 @@ struct Api {
                            const std::uint64_t* extents, const std::uint64_t* strides,
                            const std::uint32_t* box, const std::uint32_t* element_strides,
                            int interleave, int swizzle, int promotion, int fill);
+    Status (*encode_im2col)(TensorMap*, int dtype, std::uint32_t rank, void* address,
+                            const std::uint64_t* extents, const std::uint64_t* strides,
+                            const int* lower_corner, const int* upper_corner,
+                            std::uint32_t channels, std::uint32_t pixels,
+                            const std::uint32_t* element_strides, int interleave, int swizzle,
+                            int promotion, int fill);
 };
 
 // The driver, loaded and initialised once; the same Error every time if there is none.

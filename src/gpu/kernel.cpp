@@ -43,6 +43,18 @@ class Attributes {
     std::array<cuda::LaunchAttribute, 2> all_;
 };
 
+cuda::Status encode(const cuda::Api& api, const MapGeometry& map, cuda::TensorMap& to) {
+    const auto rank = static_cast<unsigned>(map.rank);
+    if (map.has_windows)
+        return api.encode_im2col(
+            &to, map.data_type, rank, map.address, map.extents.data(), map.stride_bytes.data(),
+            map.lower_corner.data(), map.upper_corner.data(), map.box[0], map.box[1],
+            map.element_strides.data(), 0, map.swizzle, kPromoteL2To256Bytes, 0);
+    return api.encode_tiled(&to, map.data_type, rank, map.address, map.extents.data(),
+                            map.stride_bytes.data(), map.box.data(), map.element_strides.data(), 0,
+                            map.swizzle, kPromoteL2To256Bytes, 0);
+}
+
 }  // namespace
 
 struct Kernel::State {
@@ -121,11 +133,7 @@ Result<> Kernel::State::launch_one(const Launch& launch, const Entry& entry,
             continue;
         }
         const auto& param = std::get<TensorMapParam>(launch.params[i]);
-        const auto map = map_geometry(param, tensors);
-        if (auto status = api.encode_tiled(&maps[i], map.data_type, static_cast<unsigned>(map.rank),
-                                           map.address, map.extents.data(), map.stride_bytes.data(),
-                                           map.box.data(), map.element_strides.data(), 0,
-                                           map.swizzle, kPromoteL2To256Bytes, 0))
+        if (auto status = encode(api, map_geometry(param, tensors), maps[i]))
             return failure(api,
                            fmt::format("the tensor map of {} of '{}'", title(record, param.tensor),
                                        launch.entry),
@@ -235,10 +243,13 @@ std::vector<TensorArg> Kernel::workspaces(std::span<const TensorArg> tensors) co
     return gpu::workspaces(state_->record, tensors);
 }
 
-Result<> Kernel::launch(std::span<const TensorArg> tensors,
+Result<> Kernel::launch(std::span<const TensorArg> given,
                         std::span<const std::vector<int>> prepared, Stream stream) const {
-    if (static_cast<int>(tensors.size()) != state_->record.num_tensors())
+    if (static_cast<int>(given.size()) != state_->record.num_tensors())
         throw InternalError("Kernel::launch: a tensor is missing");
+    std::vector<TensorArg> viewed;  // most kernels have no views, and are launched without a copy
+    std::span<const TensorArg> tensors = given;
+    if (!state_->record.views.empty()) tensors = viewed = with_views(state_->record, given);
     CurrentContext current(state_->api, state_->context);
     if (current.status()) return failure(state_->api, "cuCtxSetCurrent", current.status());
     for (std::size_t i = 0; i < state_->record.launches.size(); ++i) {

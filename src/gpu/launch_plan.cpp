@@ -88,6 +88,29 @@ std::vector<TensorArg> workspaces(const LaunchRecord& record, std::span<const Te
     return all;
 }
 
+std::vector<TensorArg> with_views(const LaunchRecord& record, std::span<const TensorArg> tensors) {
+    std::vector<TensorArg> all(tensors.begin(), tensors.end());
+    for (const MergedView& view : record.views) {
+        const TensorArg& shown = tensors[static_cast<std::size_t>(view.tensor)];
+        TensorArg arg;
+        arg.data = shown.data;
+        arg.dtype = shown.dtype;
+        std::size_t dim = 0;
+        for (const int run : view.runs) {
+            std::int64_t size = 1, stride = 1;
+            // The stride is that of the innermost dimension of the run; extents of one have none.
+            for (int i = 0; i < run; ++i, ++dim) {
+                if (i == 0 || shown.sizes[dim] > 1) stride = shown.strides[dim];
+                size = multiplied(size, shown.sizes[dim]);
+            }
+            arg.sizes.push_back(size);
+            arg.strides.push_back(stride);
+        }
+        all.push_back(std::move(arg));
+    }
+    return all;
+}
+
 std::int64_t extent_product(std::span<const DimOf> dims, std::span<const TensorArg> tensors) {
     std::int64_t product = 1;
     for (const auto& dim : dims)
@@ -169,9 +192,16 @@ MapGeometry map_geometry(const TensorMapParam& param, std::span<const TensorArg>
     map.address = tensor.data;
     map.element_strides.fill(1);
     std::uint64_t span = bytes;  // the bytes that the dimensions so far cover
+    for (std::size_t i = 0; i < param.box.size(); ++i)
+        map.box[i] = static_cast<std::uint32_t>(param.box[i]);
+    map.has_windows = !param.windows.empty();
+    for (std::size_t i = 0; i < param.windows.size(); ++i) {
+        map.element_strides[i + 1] = static_cast<std::uint32_t>(param.windows[i].step);
+        map.lower_corner[i] = param.windows[i].first;
+        map.upper_corner[i] = param.windows[i].last;
+    }
     for (std::size_t i = 0; i < map.rank; ++i) {
         const int dim = param.dims[i];
-        map.box[i] = static_cast<std::uint32_t>(param.box[i]);
         map.extents[i] = dim == kNoDim ? 1 : tensor.sizes[dim];
         std::uint64_t stride = i == 0 ? bytes : round_up(span, 16);
         // The stride of an extent of one is never used and may be anything in the tensor, but the

@@ -20,15 +20,16 @@ struct SkeletonInfo {
     std::string_view name;
     bool tensor_maps;  // reads and writes matrices through TMA, which needs aligned rows
     bool two_sums;     // an epilogue may read the sums of two products
+    bool windows;      // reads windows of a tensor as a product's first operand
 };
 
 inline constexpr auto kSkeletons =
     table_of<Skeleton>([](Skeleton skeleton) -> std::optional<SkeletonInfo> {
         switch (skeleton) {
             case Skeleton::sm80:
-                return SkeletonInfo{skeleton, "sm80", false, false};
+                return SkeletonInfo{skeleton, "sm80", false, false, false};
             case Skeleton::sm90:
-                return SkeletonInfo{skeleton, "sm90", true, true};
+                return SkeletonInfo{skeleton, "sm90", true, true, true};
         }
         return std::nullopt;
     });

@@ -63,11 +63,13 @@ Json write(const KernelParam& param) {
     return std::visit(
         overloaded{
             [](const TensorMapParam& p) {
-                return Json{{"tensor_map",
-                             {{"tensor", p.tensor},
-                              {"dims", p.dims},
-                              {"box", p.box},
-                              {"swizzle_bytes", p.swizzle_bytes}}}};
+                Json map{{"tensor", p.tensor},
+                         {"dims", p.dims},
+                         {"box", p.box},
+                         {"swizzle_bytes", p.swizzle_bytes}};
+                for (const WindowReach& along : p.windows)
+                    map["windows"].push_back({along.step, along.first, along.last});
+                return Json{{"tensor_map", std::move(map)}};
             },
             [](const StructParam& p) {
                 Json members = Json::array();
@@ -137,6 +139,10 @@ Json write(const Workspace& workspace) {
     return {{"dtype", info(workspace.dtype).name},
             {"sizes", write(workspace.sizes)},
             {"copies", workspace.copies}};
+}
+
+Json write(const MergedView& view) {
+    return {{"tensor", view.tensor}, {"runs", view.runs}};
 }
 
 Json write(const TensorSpec& tensor) {
@@ -241,12 +247,23 @@ Field read_field(const Parsed& json) {
     reject(fmt::format("unknown field '{}'", kind));
 }
 
+WindowReach read_reach(const Parsed& json) {
+    const auto [step, first, last] = read_ints<3>(json);
+    return {step, first, last};
+}
+
+TensorMapParam read_map(const Parsed& json) {
+    TensorMapParam map{get_int<int>(json, "tensor"), read_all(field(json, "dims"), to_int<int>),
+                       read_all(field(json, "box"), to_int<int>),
+                       get_int<int>(json, "swizzle_bytes")};
+    if (const Parsed* windows = optional_field(json, "windows"))
+        map.windows = read_all(*windows, read_reach);
+    return map;
+}
+
 KernelParam read_param(const Parsed& json) {
     auto [kind, body] = alternative(json);
-    if (kind == "tensor_map")
-        return TensorMapParam{
-            get_int<int>(body, "tensor"), read_all(field(body, "dims"), to_int<int>),
-            read_all(field(body, "box"), to_int<int>), get_int<int>(body, "swizzle_bytes")};
+    if (kind == "tensor_map") return read_map(body);
     if (kind != "struct") reject(fmt::format("unknown kernel parameter '{}'", kind));
     StructParam result{get_int<int>(body, "bytes"), {}};
     for (const Parsed& member : to_array(field(body, "members")))
@@ -306,6 +323,10 @@ Alignment read_alignment(const Parsed& json) {
             get_int(json, "row_dims", 1)};
 }
 
+MergedView read_view(const Parsed& json) {
+    return {get_int<int>(json, "tensor"), read_all(field(json, "runs"), to_int<int>)};
+}
+
 TensorSpec read_tensor(const Parsed& json) {
     return {get_text(json, "name"), read_dtype(json), get_int<int>(json, "rank"),
             get_text(json, "origin", "")};
@@ -329,6 +350,8 @@ LaunchRecord read_record(const Parsed& json) {
     if (const Parsed* counts = optional_field(json, "counts"))
         record.counts = read_all(*counts, read_extent);
     record.workspaces = read_all(field(json, "workspaces"), read_workspace);
+    if (const Parsed* views = optional_field(json, "views"))
+        record.views = read_all(*views, read_view);
     record.launches = read_all(field(json, "launches"), read_launch);
     return record;
 }
@@ -348,6 +371,7 @@ nlohmann::ordered_json json_of(const LaunchRecord& record) {
               {"workspaces", write_all(record.workspaces)},
               {"launches", write_all(record.launches)}};
     if (!record.extent_rules.empty()) json["extent_rules"] = write_all(record.extent_rules);
+    if (!record.views.empty()) json["views"] = write_all(record.views);
     if (!record.counts.empty()) json["counts"] = write(record.counts);
     return json;
 }

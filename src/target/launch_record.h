@@ -2,7 +2,8 @@
 // of its own. Written by lower/, stored as JSON beside the cubin, read by gpu/.
 //
 // A call binds `tensors`: first the kernel's parameters in order, then its outputs, then the
-// workspaces named here. A tensor's dimensions are those of the kernel text, in memory order.
+// workspaces and the views named here. A tensor's dimensions are those of the kernel text, in
+// memory order.
 #pragma once
 
 #include <algorithm>
@@ -38,13 +39,24 @@ struct DimOf {
     }
 };
 
+// How far windows reach along one dimension of a tensor: the first window begins at element
+// `first`, the last at most `last` elements after the dimension's last element.
+struct WindowReach {
+    int step = 1, first = 0, last = 0;
+    bool operator==(const WindowReach&) const = default;
+};
+
 // A CUtensorMap over one tensor, innermost dimension first; kNoDim means an extent of one. `box` is
 // the extents of the part that one copy moves.
+//
+// With `windows`, the map is for TMA's im2col mode: its dimensions are channels, one for each of
+// `windows`, and images; the box is a number of channels and a number of windows.
 struct TensorMapParam {
     static constexpr std::size_t kMaxDims = 5;  // limit of the hardware
     int tensor = 0;
     std::vector<int> dims, box;
     int swizzle_bytes = 128;
+    std::vector<WindowReach> windows = {};
     bool operator==(const TensorMapParam&) const = default;
 };
 
@@ -138,32 +150,20 @@ struct Launch {
     bool operator==(const Launch&) const = default;
 };
 
-// Calls visit(number) for every tensor whose memory the launch reads or writes; for a tensor that
-// several parameters refer to, more than once.
-template <class Visit>
-void for_each_tensor(const Launch& launch, Visit visit) {
-    for (const auto& param : launch.params) {
-        std::visit(
-            overloaded{
-                [&](const TensorMapParam& map) { visit(map.tensor); },
-                [&](const StructParam& plain) {
-                    for (const auto& member : plain.members)
-                        std::visit(
-                            overloaded{
-                                [&](const PointerField& pointer) { visit(pointer.tensor); },
-                                [](const one_of<ExtentField, StrideField, TokenField> auto&) {}},
-                            member.field);
-                }},
-            param);
-    }
-}
-
 // Contiguous scratch memory of a call, with extents computed from those of bound tensors.
 struct Workspace {
     DType dtype = DType::f32;
     std::vector<ExtentField> sizes;  // one per dimension
     int copies = 1;                  // if above 1, a leading dimension before `sizes`
     bool operator==(const Workspace&) const = default;
+};
+
+// Another tensor of the call with runs of its dimensions merged, `runs` being their lengths: the
+// tensor must be contiguous across each.
+struct MergedView {
+    int tensor = 0;
+    std::vector<int> runs;
+    bool operator==(const MergedView&) const = default;
 };
 
 struct TensorSpec {
@@ -200,6 +200,7 @@ struct LaunchRecord {
     std::vector<Alignment> alignments;              // beyond what tensor maps require
     std::vector<ExtentField> counts;  // numbers, besides extents, that kernels count to in 32 bits
     std::vector<Workspace> workspaces;
+    std::vector<MergedView> views = {};  // numbered after the workspaces
     std::vector<Launch> launches;
     bool operator==(const LaunchRecord&) const = default;
 
@@ -209,10 +210,37 @@ struct LaunchRecord {
         const std::size_t index = static_cast<std::size_t>(bound);
         return index < params.size() ? params[index] : outputs[index - params.size()];
     }
-    int num_tensors() const {
+    int num_tensors() const {  // without views
         return static_cast<int>(params.size() + outputs.size() + workspaces.size());
     }
+    // The tensor with this number, or the one that the view with this number shows.
+    int behind_view(int number) const {
+        return number < num_tensors()
+                   ? number
+                   : views[static_cast<std::size_t>(number - num_tensors())].tensor;
+    }
 };
+
+// Calls visit(number) for every tensor whose memory the launch reads or writes; for a tensor that
+// several parameters refer to, more than once.
+template <class Visit>
+void for_each_tensor(const LaunchRecord& record, const Launch& launch, Visit visit) {
+    const auto visit_behind = [&](int number) { visit(record.behind_view(number)); };
+    for (const auto& param : launch.params) {
+        std::visit(
+            overloaded{
+                [&](const TensorMapParam& map) { visit_behind(map.tensor); },
+                [&](const StructParam& plain) {
+                    for (const auto& member : plain.members)
+                        std::visit(
+                            overloaded{
+                                [&](const PointerField& pointer) { visit_behind(pointer.tensor); },
+                                [](const one_of<ExtentField, StrideField, TokenField> auto&) {}},
+                            member.field);
+                }},
+            param);
+    }
+}
 
 nlohmann::ordered_json json_of(const LaunchRecord& record);
 std::string to_json(const LaunchRecord& record);

@@ -22,9 +22,11 @@ class Checker {
             check_bound(rule.extent);
             require(!rule.of.dims.empty(), "number of dimensions of an extent rule");
         }
+        for (const MergedView& view : record_.views) check(view);
+        if (!problem_.empty()) return problem_;  // ranks of views are sums over their runs
         for (const Alignment& rule : record_.alignments) {
             require(rule.bytes >= 1, fmt::format("alignment to {} bytes", rule.bytes));
-            const bool exists = rule.tensor >= 0 && rule.tensor < record_.num_tensors();
+            const bool exists = is_tensor(rule.tensor);
             require(exists, fmt::format("tensor {}", rule.tensor));
             require(
                 rule.row_dims >= 1 && (!exists || rule.row_dims <= std::max(rank(rule.tensor), 1)),
@@ -54,20 +56,43 @@ class Checker {
         if (!holds && problem_.empty()) problem_ = what + " is out of range";
     }
 
+    bool is_tensor(int number) const {
+        return number >= 0 &&
+               number < record_.num_tensors() + static_cast<int>(record_.views.size());
+    }
+
     int rank(int tensor) const {
+        if (tensor >= record_.num_tensors())
+            return static_cast<int>(
+                record_.views[static_cast<std::size_t>(tensor - record_.num_tensors())]
+                    .runs.size());
         if (tensor < record_.num_bound()) return record_.spec(tensor).rank;
         const Workspace& space = workspace(tensor);
         return static_cast<int>(space.sizes.size()) + (space.copies > 1 ? 1 : 0);
     }
-    DType dtype(int tensor) const {
+    DType dtype(int number) const {
+        const int tensor = record_.behind_view(number);
         return tensor < record_.num_bound() ? record_.spec(tensor).dtype : workspace(tensor).dtype;
     }
     const Workspace& workspace(int tensor) const {
         return record_.workspaces[static_cast<std::size_t>(tensor - record_.num_bound())];
     }
 
+    // Views show tensors, not other views.
+    void check(const MergedView& view) {
+        const bool exists = view.tensor >= 0 && view.tensor < record_.num_tensors();
+        require(exists, fmt::format("tensor {}", view.tensor));
+        int dims = 0;
+        for (const int run : view.runs) {
+            require(run >= 1 && run <= kMaxRank, fmt::format("run of {} dimensions", run));
+            if (!problem_.empty()) return;
+            dims += run;
+        }
+        require(!exists || dims == rank(view.tensor), fmt::format("view of {} dimensions", dims));
+    }
+
     void check_dim(int tensor, int dim) {
-        bool exists = tensor >= 0 && tensor < record_.num_tensors();
+        const bool exists = is_tensor(tensor);
         require(exists, fmt::format("tensor {}", tensor));
         if (exists)
             require(dim >= kNoDim && dim < rank(tensor),
@@ -126,9 +151,12 @@ class Checker {
 
     void check(const TensorMapParam& map) {
         check_dim(map.tensor, kNoDim);
+        const std::size_t box_dims = map.windows.empty() ? map.dims.size() : 2;
         require(!map.dims.empty() && map.dims.size() <= TensorMapParam::kMaxDims &&
-                    map.dims.size() == map.box.size(),
+                    map.box.size() == box_dims &&
+                    (map.windows.empty() || map.dims.size() == map.windows.size() + 2),
                 fmt::format("tensor map of {} dimensions", map.dims.size()));
+        for (const WindowReach& along : map.windows) check(along, map.windows.size());
         for (int dim : map.dims) check_dim(map.tensor, dim);
         for (int extent : map.box) require(extent >= 1 && extent <= kMaxBox, "box of a tensor map");
         require(map.swizzle_bytes == 0 || map.swizzle_bytes == 32 || map.swizzle_bytes == 64 ||
@@ -139,6 +167,14 @@ class Checker {
         const int row_bytes = map.box[0] * info(dtype(map.tensor)).bytes;
         require(row_bytes % 16 == 0 && (map.swizzle_bytes == 0 || row_bytes <= map.swizzle_bytes),
                 fmt::format("row of {} bytes in a tensor map's box", row_bytes));
+    }
+
+    // The hardware's limits; the more dimensions have windows, the less far these reach.
+    void check(const WindowReach& along, std::size_t dims) {
+        const int reach = dims == 1 ? 1 << 15 : dims == 2 ? 1 << 7 : 1 << 4;
+        require(along.step >= 1 && along.step <= 8, fmt::format("step of {}", along.step));
+        for (const int end : {along.first, along.last})
+            require(end >= -reach && end < reach, fmt::format("window at {}", end));
     }
 
     void check(const StructParam& param) {

@@ -40,7 +40,7 @@ std::string described(const Pipeline& pipeline) {
 
 void expect_stages(const ir::Kernel& kernel, const std::string& golden) {
     ASSERT_EQ(ir::verify(kernel), "");
-    const auto pipeline = cut(kernel, false);
+    const auto pipeline = cut(kernel, {});
     ASSERT_TRUE(pipeline.ok()) << pipeline.error().text();
     for (const Stage& stage : pipeline->stages) EXPECT_EQ(ir::verify(stage.kernel), "");
     expect_golden(golden, described(*pipeline));
@@ -58,7 +58,7 @@ TEST(Cut, OneValuePerRowIsWrittenBesideTheRow) {
     const ExprId y = f.softmax(f.param("x", DType::f32, {f.m, f.n}), f.n);
     f.output("y", DType::f32, y);
     f.output("top", DType::f32, f.b.reduce(ReduceOp::max, y, {f.n}));
-    const auto pipeline = cut(f.kernel, false);
+    const auto pipeline = cut(f.kernel, {});
     ASSERT_TRUE(pipeline.ok()) << pipeline.error().text();
     ASSERT_EQ(pipeline->stages.size(), 1u) << described(*pipeline);
     EXPECT_EQ(pipeline->stages[0].outputs, (std::vector<int>{1, 2}));
@@ -75,7 +75,7 @@ TEST(Cut, RowsOfSeveralOutputsAreWrittenTogether) {
     f.output("columns", DType::f32, f.softmax(x, f.m));
     f.output("unrelated", DType::f32, f.b.unary(UnaryOp::exp, other));
     f.output("rows", DType::bf16, f.softmax(sum, f.n));
-    const auto pipeline = cut(f.kernel, false);
+    const auto pipeline = cut(f.kernel, {});
     ASSERT_TRUE(pipeline.ok()) << pipeline.error().text();
     ASSERT_EQ(pipeline->stages.size(), 3U);
     EXPECT_EQ(pipeline->stages[0].outputs, std::vector{4});
@@ -108,7 +108,7 @@ TEST(Cut, AProductWithAnEpilogueStaysWhole) {
     const ExprId w = f.param("w", DType::bf16, {f.n, f.k}), turned = f.b.transpose(w);
     const ExprId acc = f.b.product(f.param("x", DType::bf16, {f.m, f.k}), turned);
     f.output("y", DType::bf16, f.b.unary(UnaryOp::relu, acc));
-    const auto pipeline = cut(f.kernel, false);
+    const auto pipeline = cut(f.kernel, {});
     ASSERT_TRUE(pipeline.ok());
     ASSERT_EQ(pipeline->stages.size(), 1u);
     EXPECT_EQ(pipeline->stages[0].kernel.name, "linear");
@@ -229,7 +229,7 @@ TEST(Cut, HeadsAreTurnedBehindTheirProduct) {
     const ExprId other = f.b.binary(BinaryOp::mul, f.b.flip(heads, two), sine);
     const ExprId y = f.b.binary(BinaryOp::add, heads, other);
     f.output("y", DType::bf16, f.b.view(y, {f.m, columns}));
-    const auto pipeline = cut(f.kernel, true);
+    const auto pipeline = cut(f.kernel, {.two_sums = true});
     ASSERT_TRUE(pipeline.ok()) << pipeline.error().text();
     EXPECT_LE(pipeline->stages.size(), 2u);
     EXPECT_EQ(pipeline->stages.front().kind, StageKind::product);
@@ -250,14 +250,14 @@ TEST(Cut, ABiasBeforeAFlipIsPartOfTheEpilogue) {
     const ExprId heads = f.b.view(sum, {f.m, h, two, half});
     const ExprId y = f.b.binary(BinaryOp::sub, heads, f.b.flip(heads, two));
     f.output("y", DType::bf16, f.b.view(y, {f.m, columns}));
-    const auto pipeline = cut(f.kernel, true);
+    const auto pipeline = cut(f.kernel, {.two_sums = true});
     ASSERT_TRUE(pipeline.ok()) << pipeline.error().text();
     ASSERT_EQ(pipeline->stages.size(), 1u);
     EXPECT_EQ(ir::verify(pipeline->stages.front().kernel), "");
     const auto lowered = lower(f.kernel, {});
     ASSERT_TRUE(lowered.ok()) << lowered.error().text();
     EXPECT_EQ(inconsistency(lowered->record), "");
-    const auto apart = cut(f.kernel, false);
+    const auto apart = cut(f.kernel, {});
     ASSERT_TRUE(apart.ok()) << apart.error().text();
     EXPECT_EQ(apart->stages.size(), 2u);
 }
@@ -294,7 +294,7 @@ TEST(Cut, AReductionThatAnOutputReadsWaitsForNoOther) {
     f.output("a", DType::bf16, f.b.binary(BinaryOp::mul, acc, first));
     const ExprId second = f.b.reduce(ReduceOp::max, x, {f.k});
     f.output("b", DType::bf16, f.b.binary(BinaryOp::mul, acc, second));
-    const auto pipeline = cut(f.kernel, false);
+    const auto pipeline = cut(f.kernel, {});
     ASSERT_TRUE(pipeline.ok()) << pipeline.error().text();
     std::set<int> there;
     for (std::size_t i = 0; i < f.kernel.params.size(); ++i) there.insert(static_cast<int>(i));

@@ -81,7 +81,7 @@ TEST(ExtentTerms, AStageIsGivenWhatTellsItsExtents) {
     const auto y = b.product(x, b.transpose(b.param(1)));
     kernel.outputs.push_back({{"y", {DType::bf16, kernel[y].type.dims}, {}}, y});
     ASSERT_EQ(ir::verify(kernel), "");
-    const auto pipeline = cut(kernel, false);
+    const auto pipeline = cut(kernel, {});
     ASSERT_TRUE(pipeline.ok()) << pipeline.error().text();
     ASSERT_EQ(pipeline->stages.size(), 2u);
     EXPECT_EQ(pipeline->stages[0].params, (std::vector<int>{0, 1}));

@@ -21,6 +21,7 @@ LaunchRecord sample() {
     record.alignments = {{0, 16}, {1, 4, 2}};
     record.counts = {{{{0, 0}, {1, 0}}, 16}};
     record.workspaces = {{DType::f32, {{{{1, 0}}}, {{{1, 1}}}}, 2}};
+    record.views = {{3, {2, 1}}};
 
     Launch prepare;
     prepare.entry = "split_w";
@@ -42,6 +43,7 @@ LaunchRecord sample() {
     product.cluster = {2, 1};
     product.shared_bytes = 200'000;
     product.params = {TensorMapParam{3, {2, 1, 0, kNoDim}, {32, 256, 1, 1}, 128},
+                      TensorMapParam{3, {2, 1, 0}, {32, 256}, 128, {{2, -1, 1}}},
                       StructParam{16, {{0, PointerField{2}}, {8, StrideField{2, kNoDim}}}}};
     record.launches = {prepare, linear, product};
     return record;
@@ -62,7 +64,7 @@ TEST(LaunchRecord, TextIsStable) {
               R"({"persistent":{"batch":[],"k":[[0,1]],"m":[[0,0]],"most_blocks":144,)"
               R"("n":[[1,0]],"tile_k":64,"tile_m":128,"tile_n":256}})");
     EXPECT_EQ(json["counts"].dump(), R"([{"dims":[[0,0],[1,0]],"over":1,"times":16}])");
-    EXPECT_EQ(json["launches"][2]["params"][1]["struct"]["members"][1].dump(),
+    EXPECT_EQ(json["launches"][2]["params"][2]["struct"]["members"][1].dump(),
               R"({"field":{"stride":{"dim":-1,"tensor":2}},"offset":8})");
 }
 
@@ -92,8 +94,8 @@ std::string why(const LaunchRecord& record) {
 
 TEST(LaunchRecord, IndicesOutOfRangeAreNamed) {
     auto record = sample();
-    std::get<StructParam>(record.launches[0].params[0]).members[0].field = PointerField{4};
-    EXPECT_EQ(why(record), "not a launch record: tensor 4 is out of range");
+    std::get<StructParam>(record.launches[0].params[0]).members[0].field = PointerField{5};
+    EXPECT_EQ(why(record), "not a launch record: tensor 5 is out of range");
 
     record = sample();
     std::get<TensorMapParam>(record.launches[2].params[0]).dims[0] = 3;
@@ -136,7 +138,7 @@ TEST(LaunchRecord, NumbersThatDoNotFitAreRefused) {
     EXPECT_EQ(with("/launches/0/cluster", {2147483647, 2}),
               "not a launch record: cluster extent 2147483647 is out of range");
     for (int bytes : {-2147483647 - 1, 2147483647})
-        EXPECT_EQ(with("/launches/2/params/1/struct/bytes", bytes),
+        EXPECT_EQ(with("/launches/2/params/2/struct/bytes", bytes),
                   fmt::format("not a launch record: struct of {} bytes is out of range", bytes));
 }
 

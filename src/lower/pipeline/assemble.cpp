@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "lower/pipeline/merged_dims.h"
 #include "lower/pipeline/row_groups.h"
 #include "lower/rows/flips.h"
 #include "support/result.h"
@@ -129,6 +130,7 @@ class Assembler {
         Extracted part = extract_stage(kernel_, written, read);
         Stage stage;
         stage.kernel = std::move(part.kernel);
+        stage.merged = std::move(part.merged);
         stage.kernel.name = fmt::format("{}_{}", kernel_.name, pipeline_.stages.size());
         for (std::size_t i = 0; i < writes.size(); ++i) {
             ir::Tensor& tensor = stage.kernel.outputs[i].tensor;
@@ -171,7 +173,9 @@ std::vector<ExprId> stage_roots(const ir::Kernel& kernel, const StoredValues& st
 Extracted extract_stage(const ir::Kernel& kernel, const std::vector<ExprId>& roots,
                         const std::set<ExprId>& read) {
     Extracted part = extract(kernel, roots, read);
-    if (kind_of(part.kernel) == StageKind::product) part.kernel = flips_at_leaves(part.kernel);
+    if (kind_of(part.kernel) != StageKind::product) return part;
+    merge_dims(part);
+    part.kernel = flips_at_leaves(part.kernel);
     return part;
 }
 

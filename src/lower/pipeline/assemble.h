@@ -23,8 +23,9 @@ struct StoredValues {
 // What stages write: stored values and outputs, operands first.
 std::vector<ir::ExprId> stage_roots(const ir::Kernel& kernel, const StoredValues& stored);
 
-// The kernel of a stage that writes the roots and may read the values in `read`. Flips in a
-// product's epilogue are moved to what the epilogue reads (flips_at_leaves).
+// The kernel of a stage that writes the roots and may read the values in `read`. That of a product
+// has the product's dimensions only (merge_dims), and flips only of what its epilogue reads
+// (flips_at_leaves).
 Extracted extract_stage(const ir::Kernel& kernel, const std::vector<ir::ExprId>& roots,
                         const std::set<ir::ExprId>& read);
 

@@ -11,6 +11,7 @@
 #include "ir/reorderings.h"
 #include "lower/pipeline/assemble.h"
 #include "lower/pipeline/extract.h"
+#include "lower/pipeline/merged_dims.h"
 #include "lower/pipeline/row_groups.h"
 #include "lower/pipeline/uses.h"
 #include "lower/pipeline/windows.h"
@@ -27,7 +28,8 @@ using ir::ExprId;
 // Stores more and more values in memory until one skeleton can compute each stage between them.
 class Cutter {
   public:
-    Cutter(ir::Kernel kernel, bool two_sums) : kernel_(std::move(kernel)), two_sums_(two_sums) {}
+    Cutter(ir::Kernel kernel, const CutOptions& options)
+        : kernel_(std::move(kernel)), options_(options) {}
 
     Result<Pipeline> run() {
         const auto live = ir::reachable(kernel_);
@@ -64,12 +66,20 @@ class Cutter {
                std::holds_alternative<ir::LogSumExp>(kernel_[root].node);
     }
 
-    // The value behind permutes and renamings, which the skeletons handle when they read.
+    // Whether the value's dimensions are neighbours in the memory of what it is a view of.
+    bool merges_in_memory(ExprId id) const {
+        if (!is_merging(kernel_, id)) return false;
+        const ExprId x = std::get<ir::View>(kernel_[id].node).x;
+        return is_stored(x) || !std::holds_alternative<ir::Permute>(kernel_[x].node);
+    }
+
+    // The value behind permutes, renamings and merged dimensions, which the skeletons handle when
+    // they read.
     ExprId behind_permutes(ExprId id) const {
         while (!is_stored(id)) {
             if (const auto* permute = std::get_if<ir::Permute>(&kernel_[id].node))
                 id = permute->x;
-            else if (ir::is_renaming(kernel_, id))
+            else if (ir::is_renaming(kernel_, id) || merges_in_memory(id))
                 id = std::get<ir::View>(kernel_[id].node).x;
             else
                 break;
@@ -87,7 +97,9 @@ class Cutter {
                 x = std::get<ir::View>(kernel_[x].node).x;
             store(x, "it is read under other dimension names");
         } else if (const auto* product = std::get_if<ir::Product>(&node)) {
-            store(behind_permutes(product->a), "a product reads it");
+            const auto windows =
+                options_.windows ? window_operand(kernel_, product->a) : std::nullopt;
+            store(windows ? windows->images : behind_permutes(product->a), "a product reads it");
             store(behind_permutes(product->b), "a product reads it");
         } else if (const auto* attention = std::get_if<ir::Attention>(&node)) {
             const char* const why = "attention is a kernel of its own";
@@ -168,7 +180,7 @@ class Cutter {
         if (!products.empty() && reductions.empty()) {
             const auto form =
                 product_form(extract_stage(kernel_, {root}, stored_except(root)).kernel);
-            if (form && (two_sums_ || !form->takes_two_sums())) return false;
+            if (form && (options_.two_sums || !form->takes_two_sums())) return false;
             // Of several products only the last is fused with what follows; it reads the results of
             // the others.
             if (products.size() > 1) {
@@ -217,7 +229,7 @@ class Cutter {
     bool store_operand_copy(ExprId product_id, const std::string& why) {
         const auto& product = std::get<ir::Product>(kernel_[product_id].node);
         for (const ExprId operand : {product.a, product.b})
-            if (std::holds_alternative<ir::Permute>(kernel_[operand].node) && !is_stored(operand)) {
+            if (!is_param(operand) && !is_stored(operand)) {
                 store(operand, "a product cannot read its layout");
                 return true;
             }
@@ -232,7 +244,7 @@ class Cutter {
     }
 
     const ir::Kernel kernel_;
-    bool two_sums_;  // whether epilogues may take two sums
+    const CutOptions options_;
     StoredValues stored_;
     std::string problem_;  // what no skeleton can compute, or ""
 };
@@ -272,8 +284,8 @@ bool writes_only_intermediates(const Pipeline& pipeline, const Stage& stage) {
                        [&](int tensor) { return tensor >= num_bound; });
 }
 
-Result<Pipeline> cut(const ir::Kernel& kernel, bool two_sums) {
-    return Cutter(windows_at_leaves(kernel), two_sums).run();
+Result<Pipeline> cut(const ir::Kernel& kernel, const CutOptions& options) {
+    return Cutter(windows_at_leaves(kernel), options).run();
 }
 
 }  // namespace fact::lower

@@ -22,6 +22,7 @@ struct Stage {
     ir::Kernel kernel;
     // The number of the pipeline's tensor for each of the kernel's parameters and outputs.
     std::vector<int> params, outputs;
+    std::vector<std::vector<int>> merged = {};     // Extracted::merged
     std::optional<RowStatistics> statistics = {};  // computed by the product's kernel itself
 };
 
@@ -45,8 +46,13 @@ std::vector<std::vector<int>> origins(const Pipeline& pipeline);
 // Whether the stage writes only intermediates.
 bool writes_only_intermediates(const Pipeline& pipeline, const Stage& stage);
 
-// With `two_sums`, epilogues may use a second sum of the tile: ProductForm::takes_two_sums().
+// What the stages of products may use.
+struct CutOptions {
+    bool two_sums = false;  // ProductForm::takes_two_sums()
+    bool windows = false;   // windows as first operands: OperandForm::windows
+    bool operator==(const CutOptions&) const = default;
+};
 // An Error names what no skeleton can compute.
-Result<Pipeline> cut(const ir::Kernel& kernel, bool two_sums);
+Result<Pipeline> cut(const ir::Kernel& kernel, const CutOptions& options);
 
 }  // namespace fact::lower

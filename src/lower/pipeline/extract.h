@@ -15,6 +15,9 @@ struct Extracted {
     // Parameters of the whole kernel that follow as further parameters: they are not read, but
     // supply extents that the leaves do not.
     std::vector<std::uint32_t> witnesses;
+    // For each parameter and then each output whose dimensions are runs of the tensor's own
+    // (merge_dims): the lengths of these runs; empty for others.
+    std::vector<std::vector<int>> merged = {};
 };
 
 // The kernel that computes the roots from parameters and from the values in `stored`. Its outputs

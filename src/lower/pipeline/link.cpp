@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <numeric>
 #include <set>
 
 #include "lower/record/extent_terms.h"
@@ -21,8 +22,10 @@ std::size_t at(int i) {
 // tensors.
 class RecordLinker {
   public:
-    explicit RecordLinker(const Pipeline& pipeline)
-        : pipeline_(pipeline), origins_(origins(pipeline)) {
+    RecordLinker(const Pipeline& pipeline, const std::vector<Lowered>& stages)
+        : pipeline_(pipeline), origins_(origins(pipeline)), first_view_(pipeline.num_tensors()) {
+        for (const Lowered& stage : stages)
+            first_view_ += static_cast<int>(stage.record.workspaces.size());
         const ir::Kernel& kernel = pipeline.kernel;
         record_.kernel = kernel.name;
         bind_tensors(kernel, record_);
@@ -38,6 +41,9 @@ class RecordLinker {
         const LaunchRecord& part = lowered.record;
         numbers_ = stage.params;
         numbers_.insert(numbers_.end(), stage.outputs.begin(), stage.outputs.end());
+        for (std::size_t i = 0; i < stage.merged.size(); ++i)
+            if (std::ranges::any_of(stage.merged[i], [](int run) { return run > 1; }))
+                numbers_[i] = number_of_view({numbers_[i], stage.merged[i]});
         for (const Workspace& workspace : part.workspaces) {
             Workspace added = workspace;
             for (ExtentField& size : added.sizes) size = in_bound_terms(size);
@@ -69,6 +75,14 @@ class RecordLinker {
   private:
     int number(int tensor) const { return numbers_[at(tensor)]; }
 
+    // Views are numbered after the workspaces of all stages.
+    int number_of_view(const MergedView& view) {
+        const auto known = std::ranges::find(record_.views, view);
+        const auto index = known - record_.views.begin();
+        if (known == record_.views.end()) record_.views.push_back(view);
+        return first_view_ + static_cast<int>(index);
+    }
+
     // The parameters that a launch prepares values from. A pass inside the stage names them itself;
     // otherwise it is all that the stage reads, if it writes only intermediates.
     std::vector<int> prepared_from(const Stage& stage, const Launch& launch) const {
@@ -76,7 +90,10 @@ class RecordLinker {
         const auto add = [&](int tensor) {
             params.insert(origins_[at(tensor)].begin(), origins_[at(tensor)].end());
         };
-        for (const int tensor : launch.prepares_from) add(number(tensor));
+        const auto behind_view = [&](int number) {
+            return number < first_view_ ? number : record_.views[at(number - first_view_)].tensor;
+        };
+        for (const int tensor : launch.prepares_from) add(behind_view(number(tensor)));
         if (params.empty() && writes_only_intermediates(pipeline_, stage))
             for (const int tensor : stage.params) add(tensor);
         return {params.begin(), params.end()};
@@ -130,6 +147,20 @@ class RecordLinker {
     }
     ExtentField in_bound_terms(const DimOf& dim) const {
         const int tensor = number(dim.tensor);
+        if (tensor >= first_view_)
+            return windows_of(merged_extent(record_.views[at(tensor - first_view_)], dim.dim),
+                              dim.more, dim.step);
+        return in_bound_terms(tensor, dim);
+    }
+    // The extent of a view's dimension: the product of those of its run.
+    ExtentField merged_extent(const MergedView& view, int dim) const {
+        ExtentField product;
+        const int first = std::accumulate(view.runs.begin(), view.runs.begin() + dim, 0);
+        for (int i = 0; i < view.runs[at(dim)]; ++i)
+            multiply(product, in_bound_terms(view.tensor, {view.tensor, first + i}));
+        return product;
+    }
+    ExtentField in_bound_terms(int tensor, const DimOf& dim) const {
         if (tensor < record_.num_bound()) return {{{tensor, dim.dim, dim.more, dim.step}}};
         return windows_of(record_.workspaces[at(tensor - record_.num_bound())].sizes[at(dim.dim)],
                           dim.more, dim.step);
@@ -137,6 +168,7 @@ class RecordLinker {
 
     const Pipeline& pipeline_;
     std::vector<std::vector<int>> origins_;  // of the pipeline's tensors
+    int first_view_;
     LaunchRecord record_;
     std::vector<int> numbers_;  // in the record, of the tensors of the stage that is being added
 };
@@ -184,7 +216,7 @@ std::string joined_source(const Pipeline& pipeline, const std::vector<Lowered>& 
 
 Lowered link(const Pipeline& pipeline, const std::vector<Lowered>& stages) {
     if (stages.size() != pipeline.stages.size()) throw InternalError("link: a stage is missing");
-    RecordLinker linker(pipeline);
+    RecordLinker linker(pipeline, stages);
     for (std::size_t i = 0; i < stages.size(); ++i) linker.add(pipeline.stages[i], stages[i]);
     return {stages.size() == 1 ? stages.front().source : joined_source(pipeline, stages),
             linker.finish()};

@@ -94,25 +94,34 @@ class Lowerer {
     }
 
   private:
-    // The stages before statistics are merged. Epilogues take two sums only if a skeleton can.
+    // The stages before statistics are merged. Epilogues take two sums, and products read windows,
+    // only if a skeleton can.
     Result<Pipeline> cut_to_fit() {
         if (auto problem = ir::solve_extents(kernel_, facts_.extents); !problem.empty())
             return Error{fmt::format("kernel {}: {}", kernel_.name, problem),
                          "Give extents that agree."};
-        const auto two_sums = [](Skeleton skeleton) { return info(skeleton).two_sums; };
-        if (std::ranges::any_of(skeletons_of(facts_.arch, facts_.tma), two_sums)) {
-            auto pipeline = cut(kernel_, true);
-            if (!pipeline || can_take_two_sums(*pipeline)) return pipeline;
+        CutOptions most;
+        for (const Skeleton skeleton : skeletons_of(facts_.arch, facts_.tma)) {
+            most.two_sums |= info(skeleton).two_sums;
+            most.windows |= info(skeleton).windows;
         }
-        return cut(kernel_, false);
+        for (const CutOptions options :
+             {CutOptions{true, true}, CutOptions{false, true}, CutOptions{true, false}}) {
+            if (options.two_sums && !most.two_sums) continue;
+            if (options.windows && !most.windows) continue;
+            auto pipeline = cut(kernel_, options);
+            if (!pipeline || has_skeletons(*pipeline)) return pipeline;
+        }
+        return cut(kernel_, {});
     }
 
-    // Whether some skeleton can compute every product whose epilogue takes two sums.
-    bool can_take_two_sums(const Pipeline& pipeline) const {
+    // Whether some skeleton can compute every product that uses what only some skeletons have.
+    bool has_skeletons(const Pipeline& pipeline) const {
         return std::ranges::all_of(pipeline.stages, [&](const Stage& stage) {
             if (stage.kind != StageKind::product) return true;
             const auto form = product_form(stage.kernel);
-            return !form || !form->takes_two_sums() || plan_product(stage, facts_).ok();
+            return !form || !(form->takes_two_sums() || form->a.windows) ||
+                   plan_product(stage, facts_).ok();
         });
     }
 

@@ -78,6 +78,12 @@ class Planner {
         // of 16 bytes.
         const auto& b = stage_.kernel.params[static_cast<std::size_t>(form.b.param)];
         if (b.type.dtype == DType::f32 && extent(form.k, 16) % 4 != 0) return false;
+        // It is rewritten in blocks along K, and each tap of a window begins with a block.
+        constexpr long kBlockDepth = 32;
+        if (b.type.dtype == DType::f32 && form.a.windows) {
+            const auto& images = stage_.kernel.params[static_cast<std::size_t>(form.a.param)];
+            if (extent(images.type.dims.back(), 1) % kBlockDepth != 0) return false;
+        }
         return operand(form.a.param) && operand(form.b.param) &&
                (form.second == kNoProduct || operand(form.second_b.param)) &&
                addressable(stage_.kernel.outputs.front().tensor, stage_.outputs.front());

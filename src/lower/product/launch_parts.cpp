@@ -7,9 +7,13 @@ namespace fact::lower {
 ProductDims product_dims(const ir::Kernel& kernel, const ProductForm& form) {
     const int output = static_cast<int>(kernel.params.size());
     ProductDims dims;
-    dims.m = {{form.a.param, form.a.outer}};
+    dims.m = {{output, form.output.m}};
     dims.n = {{form.b.param, form.b.outer}};
-    dims.k = {{form.a.param, form.a.k}};
+    dims.k = {{form.b.param, form.b.k}};
+    if (!form.a.windows) {
+        dims.m = {{form.a.param, form.a.outer}};
+        dims.k = {{form.a.param, form.a.k}};
+    }
     dims.each_batch_dim.resize(form.num_batch_dims());
     for (std::size_t i = 0; i < form.batch.size(); ++i) {
         dims.each_batch_dim[i] = {{output, form.output.batch[i]}};
@@ -18,9 +22,10 @@ ProductDims product_dims(const ir::Kernel& kernel, const ProductForm& form) {
     return dims;
 }
 
-StructParam extents_param(const ProductDims& dims) {
+StructParam extents_param(const ProductDims& dims, const ExtentField& depth) {
     StructBuilder extents;
-    for (const auto& of : {dims.m, dims.n, dims.k}) extents.add(ExtentField{of});
+    for (const auto& of : {dims.m, dims.n}) extents.add(ExtentField{of});
+    extents.add(depth);
     for (const auto& of : dims.each_batch_dim) extents.add(ExtentField{of});
     return extents.finish();
 }

@@ -20,8 +20,9 @@ struct ProductDims {
 };
 ProductDims product_dims(const ir::Kernel& kernel, const ProductForm& form);
 
-// The kernel's parameters `Extents` and `Finish`: the latter has the functor's members in order.
-StructParam extents_param(const ProductDims& dims);
+// The kernel's parameters `Extents`, with what the kernel counts along K as `depth`, and `Finish`,
+// which has the functor's members in order.
+StructParam extents_param(const ProductDims& dims, const ExtentField& depth);
 StructParam functor_param(const ProductForm& form);
 // The kernel's parameter `WalkOrder`: raster and swizzle, the only entries of the schedule that are
 // passed at launch instead of being compiled into the kernel.

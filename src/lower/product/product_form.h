@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "ir/kernel.h"
+#include "lower/product/window_operand.h"
 #include "schedule/schedule.h"
 #include "support/result.h"
 
@@ -23,6 +24,8 @@ struct OperandForm {
     schedule::Major major = schedule::Major::k;
     // Whether K or M (or N) is contiguous, as `major` says; if false, a batch dimension is.
     bool contiguous = true;
+    // Windows of the parameter: `outer` and `k` are then -1.
+    std::optional<WindowOperand> windows = {};
     bool operator==(const OperandForm&) const = default;
 };
 

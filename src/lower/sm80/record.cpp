@@ -70,7 +70,7 @@ LaunchRecord product_record(const ir::Kernel& kernel, const ProductForm& form,
     launch.shared_bytes = schedule::shared_memory_on_sm80(schedule, problem).bytes;
     launch.params = {source(form.a), source(form.b),
                      strided(static_cast<int>(kernel.params.size()), y.m, y.n, y.batch),
-                     extents_param(dims), order_param(schedule)};
+                     extents_param(dims, {dims.k}), order_param(schedule)};
     if (has_members(form)) launch.params.push_back(functor_param(form));
     record.launches.push_back(launch);
     return record;

@@ -1,12 +1,15 @@
 #include "lower/sm90/lower.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "emit/code_writer.h"
+#include "ir/extents.h"
 #include "lower/product/epilogue_functor.h"
 #include "lower/product/launch_parts.h"
 #include "lower/product/product_form.h"
 #include "lower/sm90/record.h"
+#include "lower/sm90/window_map.h"
 
 namespace fact::lower::sm90 {
 
@@ -37,6 +40,8 @@ Result<ProductForm> form_of(const ir::Kernel& kernel) {
                 kernel, "sm90 ",
                 fmt::format("operand {}, contiguous along the batch",
                             kernel.params[static_cast<std::size_t>(operand.param)].name));
+    if (form->a.windows && !window_map(kernel, form->a, 1))
+        return cannot_express(kernel, "sm90 ", "windows that reach further than TMA's");
     if (!form->output.paired)
         return cannot_express(kernel, "sm90 ",
                               "an output that is not contiguous along the product's columns");
@@ -105,11 +110,24 @@ class SourceWriter {
         throw InternalError("a scheduler the skeleton does not know");
     }
 
+    // The type of the windows that the first operand is read through.
+    std::string windows_type() const {
+        std::vector<std::string> dims;
+        for (const ir::DimId places : form_.a.windows->places) {
+            const ir::WindowRule& rule = *kernel_[places].window;
+            dims.push_back(fmt::format("Along<{}, {}, {}, {}>",
+                                       *ir::constant_extent(kernel_, rule.taps), rule.stride,
+                                       rule.dilation, rule.before));
+        }
+        return fmt::format("fact::Windows<{}>", fmt::join(dims, ", "));
+    }
+
     void config() {
         auto config = out_.block("struct Config", ";");
         if (!has_f32_operands())
             out_.line(fmt::format("using Element = {};", info(problem_.operands).cuda));
         out_.line(fmt::format("using Output = {};", info(problem_.output).cuda));
+        if (form_.a.windows) out_.line(fmt::format("using Windows = {};", windows_type()));
         out_.line(
             fmt::format("static constexpr int kTileM = {}, kTileN = {}, kTileK = {}, kStages = {};",
                         schedule_.tile.m, schedule_.tile.n, schedule_.tile.k, schedule_.stages));
@@ -191,6 +209,7 @@ class SourceWriter {
         params.push_back(fmt::format("__grid_constant__ {} const extents",
                                      batch_type("Extents", form_.num_batch_dims())));
         params.push_back("__grid_constant__ WalkOrder const order");
+        if (form_.a.windows) params.push_back("__grid_constant__ Config::Windows const windows");
         if (has_members(form_)) params.push_back("__grid_constant__ Finish const finish");
         const bool takes_partials = schedule::splits_depth(schedule_.scheduler);
         if (takes_partials) params.push_back("__grid_constant__ Partials const partials");
@@ -206,7 +225,9 @@ class SourceWriter {
         if (!has_f32_operands())
             out_.line(fmt::format("    using Mainloop = Mainloop{}<Config>;",
                                   has_two_products() ? "Paired" : "Half"));
-        const std::string operands = fmt::format("{{map_{}, map_{}{}{}}}", a, b, suffix,
+        const std::string first =
+            form_.a.windows ? fmt::format("{{map_{}, windows}}", a) : "map_" + a;
+        const std::string operands = fmt::format("{{{}, map_{}{}{}}}", first, b, suffix,
                                                  has_f32_operands()   ? ", scales"
                                                  : has_two_products() ? ", map_" + second_name()
                                                                       : "");

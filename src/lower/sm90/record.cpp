@@ -4,6 +4,7 @@
 #include "lower/product/launch_parts.h"
 #include "lower/record/record_parts.h"
 #include "lower/sm90/matrix_map.h"
+#include "lower/sm90/window_map.h"
 
 namespace fact::lower::sm90 {
 
@@ -156,8 +157,10 @@ class RecordBuilder {
         launch.block = kProductThreads;
         launch.cluster = {schedule_.cluster.m, schedule_.cluster.n};
         launch.shared_bytes = schedule::shared_memory_on_sm90(schedule_, problem_).bytes;
+        const int rows = schedule_.tile.m / schedule_.cluster.n;
         launch.params = {
-            operand_map(form_.a, schedule_.tile.m, schedule_.cluster.n),
+            form_.a.windows ? *window_map(kernel_, form_.a, rows)
+                            : operand_map(form_.a, schedule_.tile.m, schedule_.cluster.n),
             problem_.operands == DType::f32
                 ? rows_map()
                 : operand_map(form_.b, columns_of(schedule_, problem_), schedule_.cluster.m)};
@@ -169,8 +172,11 @@ class RecordBuilder {
             const EpilogueForm& staged = form_.extras[index(form_.staged)];
             launch.params.push_back(box_map(staged.tensor, staged));
         }
-        launch.params.push_back(extents_param(dims_));
+        launch.params.push_back(extents_param(
+            dims_, form_.a.windows ? depth_of_windows(kernel_, form_.a, schedule_.tile.k)
+                                   : ExtentField{dims_.k}));
         launch.params.push_back(order_param(schedule_));
+        if (form_.a.windows) launch.params.push_back(windows_param(kernel_, form_.a));
         if (has_members(form_)) launch.params.push_back(functor_param(form_));
         if (splits_depth(schedule_.scheduler)) launch.params.push_back(partials());
         if (statistics_) launch.params.push_back(statistics());

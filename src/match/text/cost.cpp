@@ -8,6 +8,8 @@
 #include <string_view>
 #include <unordered_set>
 
+#include "ir/extents.h"
+#include "lower/pipeline/lower.h"
 #include "sol/work.h"
 #include "target/arch.h"
 
@@ -82,21 +84,48 @@ Cost cost_of(const Graph& graph, const std::vector<NodeId>& nodes, const Pattern
     return cost;
 }
 
-double elements(const WrittenKernel& written, const std::vector<ir::DimId>& dims) {
+namespace {
+
+double elements(const ir::Kernel& kernel, const std::map<std::string, std::int64_t>& extents,
+                const std::vector<ir::DimId>& dims) {
     double product = 1;
-    for (const ir::DimId factor : written.kernel.factors(dims)) {
-        const auto& named = written.kernel[factor];
-        product *=
-            static_cast<double>(named.extent ? *named.extent : written.extents.at(named.name));
+    for (const ir::DimId factor : kernel.factors(dims)) {
+        const auto& named = kernel[factor];
+        product *= static_cast<double>(named.extent ? *named.extent : extents.at(named.name));
     }
     return product;
 }
 
+// The stages that the kernel will have. Whether a product reads windows depends on their extents,
+// so that such kernels are planned as for lowering.
+Result<lower::Pipeline> pipeline_of(const WrittenKernel& written, const Options& options) {
+    const auto is_window = [](const ir::Expr& expr) {
+        return std::holds_alternative<ir::Window>(expr.node);
+    };
+    if (std::ranges::none_of(written.kernel.exprs, is_window)) {
+        const Arch* arch = find_arch(options.arch);
+        return lower::cut(written.kernel,
+                          {.two_sums = arch && info(arch->skeletons.front()).two_sums});
+    }
+    lower::LowerOptions lowering;
+    lowering.arch = options.arch;
+    for (const ir::Dim& dim : written.kernel.dims) {
+        const auto known = written.extents.find(dim.name);
+        lowering.extents.push_back(known == written.extents.end() ? ir::kUnknownExtent
+                                                                  : known->second);
+    }
+    return lower::stages(written.kernel, lowering);
+}
+
+}  // namespace
+
+double elements(const WrittenKernel& written, const std::vector<ir::DimId>& dims) {
+    return elements(written.kernel, written.extents, dims);
+}
+
 Result<std::vector<StageCost>> stage_costs(const WrittenKernel& written, const Options& options,
                                            const GpuSpec& gpu) {
-    const Arch* arch = find_arch(options.arch);
-    const bool two_sums = arch && info(arch->skeletons.front()).two_sums;
-    const auto pipeline = lower::cut(written.kernel, two_sums);
+    const auto pipeline = pipeline_of(written, options);
     if (!pipeline) return pipeline.error();
     const auto origins = lower::origins(*pipeline);
     const auto constant = [&](int param) {
@@ -111,7 +140,9 @@ Result<std::vector<StageCost>> stage_costs(const WrittenKernel& written, const O
                    return std::ranges::all_of(origins[static_cast<std::size_t>(output)], constant);
                });
     };
-    const auto count = [&](const std::vector<ir::DimId>& dims) { return elements(written, dims); };
+    const auto count = [&](const std::vector<ir::DimId>& dims) {
+        return elements(pipeline->kernel, written.extents, dims);
+    };
     std::vector<StageCost> costs;
     for (const lower::Stage& stage : pipeline->stages) {
         if (runs_once(stage)) continue;

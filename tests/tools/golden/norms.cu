@@ -186,7 +186,7 @@ after_2_kernel(__grid_constant__ Arguments const args) {
 }
 }  // namespace after_2
 
-// ---- groups: tile 128x128x32  cluster 1x1  mainloop cooperative  stages 6  scheduler persistent(raster: m, swizzle: 16); a thread a row; a block a row
+// ---- groups: tile 128x128x32  cluster 1x1  mainloop cooperative  stages 6  scheduler persistent(raster: m, swizzle: 16); a block a row
 #include "sm90/mainloop_single.cuh"
 #include "sm90/prepare_pass.cuh"
 #include "sm90/product.cuh"
@@ -236,35 +236,14 @@ groups_0_prepare(__grid_constant__ OperandSource const source,
 extern "C" __global__ void __launch_bounds__(kProductThreads, 1)
 groups_0_kernel(__grid_constant__ CUtensorMap const map_x,
                 __grid_constant__ CUtensorMap const map_w_rows,
-                __grid_constant__ CUtensorMap const map_acc,
-                __grid_constant__ Extents const extents, __grid_constant__ WalkOrder const order,
+                __grid_constant__ CUtensorMap const map_y, __grid_constant__ Extents const extents,
+                __grid_constant__ WalkOrder const order,
                 __grid_constant__ RowScalesOfB const scales) {
-    product<Config, Mainloop>({map_x, map_w_rows, scales}, map_acc, map_acc, extents, order, Finish{});
+    product<Config, Mainloop>({map_x, map_w_rows, scales}, map_y, map_y, extents, order, Finish{});
 }
 }  // namespace groups_0
 
 namespace groups_1 {
-struct Arguments {
-    Tensor<float const, 2> acc;
-    Tensor<float, 3> y;
-    int M, D;
-};
-
-extern "C" __global__ void __launch_bounds__(kRowThreads)
-groups_1_kernel(__grid_constant__ Arguments const args) {
-    using F = Functions<float>;
-    using Row = ThreadRow;
-    Row::each_row(int64_t{args.M} * 8 * args.D, [&](int64_t row) {
-        int const d = static_cast<int>(row % args.D);
-        int const c8 = static_cast<int>(row / args.D % 8);
-        int const m = static_cast<int>(row / (int64_t{8} * args.D));
-        float const acc = widen(args.acc(m, c8 * args.D + d));
-        args.y(m, c8, d) = narrow<float>(acc);
-    });
-}
-}  // namespace groups_1
-
-namespace groups_2 {
 struct Arguments {
     Tensor<float const, 3> t;
     Tensor<float const, 1> g;
@@ -273,7 +252,7 @@ struct Arguments {
 };
 
 extern "C" __global__ void __launch_bounds__(kRowThreads)
-groups_2_kernel(__grid_constant__ Arguments const args) {
+groups_1_kernel(__grid_constant__ Arguments const args) {
     using F = Functions<float>;
     using Row = BlockRow;
     Row::each_row(int64_t{args.M} * 8, [&](int64_t row) {
@@ -305,7 +284,7 @@ groups_2_kernel(__grid_constant__ Arguments const args) {
         });
     });
 }
-}  // namespace groups_2
+}  // namespace groups_1
 
 // ---- channels: a block a row
 #include "common/rows.cuh"

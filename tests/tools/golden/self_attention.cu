@@ -1,7 +1,6 @@
-// ---- self_attention: tile 128x256x64  cluster 2x1  mainloop cooperative  stages 4  scheduler persistent(raster: m, swizzle: 8); 8 threads a row; tile 128x256x64  cluster 2x1  mainloop cooperative  stages 4  scheduler persistent(raster: m, swizzle: 8); 8 threads a row; tile 128x256x64  cluster 2x1  mainloop cooperative  stages 4  scheduler persistent(raster: m, swizzle: 8); 8 threads a row; attention 128x128, 64 by 64 features; 4 threads a row; tile 128x256x64  cluster 2x1  mainloop cooperative  stages 4  scheduler persistent(raster: m, swizzle: 8)
+// ---- self_attention: tile 128x256x64  cluster 2x1  mainloop cooperative  stages 4  scheduler persistent(raster: m, swizzle: 8); attention 128x128, 64 by 64 features; tile 128x256x64  cluster 2x1  mainloop cooperative  stages 4  scheduler persistent(raster: m, swizzle: 8)
 #include "sm90/mainloop_half.cuh"
 #include "sm90/product.cuh"
-#include "common/vector_rows.cuh"
 #include "sm90/attention.cuh"
 
 using namespace fact;
@@ -11,7 +10,7 @@ using namespace fact::sm90;
 
 struct Config {
     using Element = bf16;
-    using Output = float;
+    using Output = bf16;
     static constexpr int kTileM = 128, kTileN = 256, kTileK = 64, kStages = 4;
     static constexpr int kStoreBuffers = 2;
     static constexpr int kClusterM = 2, kClusterN = 1;
@@ -27,8 +26,8 @@ struct Finish {
     __device__ Fetched fetch(Slab const&) const { return {}; }
 
     __device__ float operator()(float acc, Fetched const& at, Slab const& slab, int i) const {
-        using F = Functions<float>;
-        return acc;
+        using F = Functions<bf16>;
+        return rounded<bf16>(acc);
     }
 };
 
@@ -45,39 +44,40 @@ self_attention_0_kernel(__grid_constant__ CUtensorMap const map_x,
 }  // namespace self_attention_0
 
 namespace self_attention_1 {
-struct Arguments {
-    Tensor<float const, 3> t;
-    Tensor<bf16, 4> y;
-    int B, T, H, rows;
+using namespace fact::sm90;
+
+struct Config {
+    using Element = bf16;
+    using Output = bf16;
+    static constexpr int kTileM = 128, kTileN = 256, kTileK = 64, kStages = 4;
+    static constexpr int kStoreBuffers = 2;
+    static constexpr int kClusterM = 2, kClusterN = 1;
+    static constexpr bool kPingpong = false;
+    static constexpr Deal kDeal = Deal::whole;
+    static constexpr Major kMajorA = Major::k, kMajorB = Major::k;
+    static constexpr int kBatchA = 0b01, kBatchB = 0b00;
+    static constexpr bool kStaged = false;
 };
 
-// 64 elements, 8 at a time by each of 8 threads, the next row on its way meanwhile.
-using Row = VectorRow<64, 8, 8, true>;
+struct Finish {
+    struct Fetched {};
+    __device__ Fetched fetch(Slab const&) const { return {}; }
 
-struct Inputs {
-    Row::Share<float> t;
-
-    __device__ void load(Arguments const& args, int row) {
-        int const h = row % args.H;
-        int const t_at = row / args.H % args.T;
-        int const b = row / (args.T * args.H);
-        t.load<16>(&args.t(b, t_at, h * 64));
+    __device__ float operator()(float acc, Fetched const& at, Slab const& slab, int i) const {
+        using F = Functions<bf16>;
+        return rounded<bf16>(acc);
     }
 };
 
-extern "C" __global__ void __launch_bounds__(Row::kBlock)
-self_attention_1_kernel(__grid_constant__ Arguments const args) {
-    using F = Functions<bf16>;
-    Row::each<Inputs>(args, args.rows, [&](int row, Inputs const& in) {
-        int const h = row % args.H;
-        int const t_at = row / args.H % args.T;
-        int const b = row / (args.T * args.H);
-        Row::store<16>(&args.y(b, t_at, h, 0), [&](int i) {
-            float const t = in.t[i];
-            float const t1 = rounded<bf16>(t);
-            return t1;
-        });
-    });
+extern "C" __global__ void __launch_bounds__(kProductThreads, 1)
+__cluster_dims__(2, 1, 1)
+self_attention_1_kernel(__grid_constant__ CUtensorMap const map_x,
+                        __grid_constant__ CUtensorMap const map_wk,
+                        __grid_constant__ CUtensorMap const map_y,
+                        __grid_constant__ Extents const extents,
+                        __grid_constant__ WalkOrder const order) {
+    using Mainloop = MainloopHalf<Config>;
+    product<Config, Mainloop>({map_x, map_wk}, map_y, map_y, extents, order, Finish{});
 }
 }  // namespace self_attention_1
 
@@ -86,7 +86,7 @@ using namespace fact::sm90;
 
 struct Config {
     using Element = bf16;
-    using Output = float;
+    using Output = bf16;
     static constexpr int kTileM = 128, kTileN = 256, kTileK = 64, kStages = 4;
     static constexpr int kStoreBuffers = 2;
     static constexpr int kClusterM = 2, kClusterN = 1;
@@ -102,89 +102,14 @@ struct Finish {
     __device__ Fetched fetch(Slab const&) const { return {}; }
 
     __device__ float operator()(float acc, Fetched const& at, Slab const& slab, int i) const {
-        using F = Functions<float>;
-        return acc;
+        using F = Functions<bf16>;
+        return rounded<bf16>(acc);
     }
 };
 
 extern "C" __global__ void __launch_bounds__(kProductThreads, 1)
 __cluster_dims__(2, 1, 1)
 self_attention_2_kernel(__grid_constant__ CUtensorMap const map_x,
-                        __grid_constant__ CUtensorMap const map_wk,
-                        __grid_constant__ CUtensorMap const map_y,
-                        __grid_constant__ Extents const extents,
-                        __grid_constant__ WalkOrder const order) {
-    using Mainloop = MainloopHalf<Config>;
-    product<Config, Mainloop>({map_x, map_wk}, map_y, map_y, extents, order, Finish{});
-}
-}  // namespace self_attention_2
-
-namespace self_attention_3 {
-struct Arguments {
-    Tensor<float const, 3> t;
-    Tensor<bf16, 4> y;
-    int B, T, H, rows;
-};
-
-// 64 elements, 8 at a time by each of 8 threads, the next row on its way meanwhile.
-using Row = VectorRow<64, 8, 8, true>;
-
-struct Inputs {
-    Row::Share<float> t;
-
-    __device__ void load(Arguments const& args, int row) {
-        int const h = row % args.H;
-        int const t_at = row / args.H % args.T;
-        int const b = row / (args.T * args.H);
-        t.load<16>(&args.t(b, t_at, h * 64));
-    }
-};
-
-extern "C" __global__ void __launch_bounds__(Row::kBlock)
-self_attention_3_kernel(__grid_constant__ Arguments const args) {
-    using F = Functions<bf16>;
-    Row::each<Inputs>(args, args.rows, [&](int row, Inputs const& in) {
-        int const h = row % args.H;
-        int const t_at = row / args.H % args.T;
-        int const b = row / (args.T * args.H);
-        Row::store<16>(&args.y(b, t_at, h, 0), [&](int i) {
-            float const t = in.t[i];
-            float const t1 = rounded<bf16>(t);
-            return t1;
-        });
-    });
-}
-}  // namespace self_attention_3
-
-namespace self_attention_4 {
-using namespace fact::sm90;
-
-struct Config {
-    using Element = bf16;
-    using Output = float;
-    static constexpr int kTileM = 128, kTileN = 256, kTileK = 64, kStages = 4;
-    static constexpr int kStoreBuffers = 2;
-    static constexpr int kClusterM = 2, kClusterN = 1;
-    static constexpr bool kPingpong = false;
-    static constexpr Deal kDeal = Deal::whole;
-    static constexpr Major kMajorA = Major::k, kMajorB = Major::k;
-    static constexpr int kBatchA = 0b01, kBatchB = 0b00;
-    static constexpr bool kStaged = false;
-};
-
-struct Finish {
-    struct Fetched {};
-    __device__ Fetched fetch(Slab const&) const { return {}; }
-
-    __device__ float operator()(float acc, Fetched const& at, Slab const& slab, int i) const {
-        using F = Functions<float>;
-        return acc;
-    }
-};
-
-extern "C" __global__ void __launch_bounds__(kProductThreads, 1)
-__cluster_dims__(2, 1, 1)
-self_attention_4_kernel(__grid_constant__ CUtensorMap const map_x,
                         __grid_constant__ CUtensorMap const map_wv,
                         __grid_constant__ CUtensorMap const map_y,
                         __grid_constant__ Extents const extents,
@@ -192,46 +117,9 @@ self_attention_4_kernel(__grid_constant__ CUtensorMap const map_x,
     using Mainloop = MainloopHalf<Config>;
     product<Config, Mainloop>({map_x, map_wv}, map_y, map_y, extents, order, Finish{});
 }
-}  // namespace self_attention_4
+}  // namespace self_attention_2
 
-namespace self_attention_5 {
-struct Arguments {
-    Tensor<float const, 3> t;
-    Tensor<bf16, 4> y;
-    int B, T, H, rows;
-};
-
-// 64 elements, 8 at a time by each of 8 threads, the next row on its way meanwhile.
-using Row = VectorRow<64, 8, 8, true>;
-
-struct Inputs {
-    Row::Share<float> t;
-
-    __device__ void load(Arguments const& args, int row) {
-        int const h = row % args.H;
-        int const t_at = row / args.H % args.T;
-        int const b = row / (args.T * args.H);
-        t.load<16>(&args.t(b, t_at, h * 64));
-    }
-};
-
-extern "C" __global__ void __launch_bounds__(Row::kBlock)
-self_attention_5_kernel(__grid_constant__ Arguments const args) {
-    using F = Functions<bf16>;
-    Row::each<Inputs>(args, args.rows, [&](int row, Inputs const& in) {
-        int const h = row % args.H;
-        int const t_at = row / args.H % args.T;
-        int const b = row / (args.T * args.H);
-        Row::store<16>(&args.y(b, t_at, h, 0), [&](int i) {
-            float const t = in.t[i];
-            float const t1 = rounded<bf16>(t);
-            return t1;
-        });
-    });
-}
-}  // namespace self_attention_5
-
-namespace self_attention_6 {
+namespace self_attention_3 {
 using namespace fact::sm90;
 
 struct Config {
@@ -249,52 +137,16 @@ struct Config {
 };
 
 extern "C" __global__ void __launch_bounds__(AttentionShapes<Config>::kThreads, 1)
-self_attention_6_kernel(__grid_constant__ CUtensorMap const map_q,
+self_attention_3_kernel(__grid_constant__ CUtensorMap const map_q,
                         __grid_constant__ CUtensorMap const map_k,
                         __grid_constant__ CUtensorMap const map_v,
                         __grid_constant__ CUtensorMap const map_y,
                         __grid_constant__ AttentionExtents const extents) {
     attention<Config>(map_q, map_k, map_v, map_y, extents, NoBias{});
 }
-}  // namespace self_attention_6
+}  // namespace self_attention_3
 
-namespace self_attention_7 {
-struct Arguments {
-    Tensor<bf16 const, 4> t;
-    Tensor<bf16, 3> y;
-    int B, T, H, rows;
-};
-
-// 64 elements, 8 at a time by each of 4 threads, the next row on its way meanwhile.
-using Row = VectorRow<64, 8, 4, true>;
-
-struct Inputs {
-    Row::Share<bf16> t;
-
-    __device__ void load(Arguments const& args, int row) {
-        int const h = row % args.H;
-        int const t_at = row / args.H % args.T;
-        int const b = row / (args.T * args.H);
-        t.load<16>(&args.t(b, t_at, h, 0));
-    }
-};
-
-extern "C" __global__ void __launch_bounds__(Row::kBlock)
-self_attention_7_kernel(__grid_constant__ Arguments const args) {
-    using F = Functions<bf16>;
-    Row::each<Inputs>(args, args.rows, [&](int row, Inputs const& in) {
-        int const h = row % args.H;
-        int const t_at = row / args.H % args.T;
-        int const b = row / (args.T * args.H);
-        Row::store<16>(&args.y(b, t_at, h * 64), [&](int i) {
-            float const t = in.t[i];
-            return t;
-        });
-    });
-}
-}  // namespace self_attention_7
-
-namespace self_attention_8 {
+namespace self_attention_4 {
 using namespace fact::sm90;
 
 struct Config {
@@ -330,7 +182,7 @@ struct Finish {
 
 extern "C" __global__ void __launch_bounds__(kProductThreads, 1)
 __cluster_dims__(2, 1, 1)
-self_attention_8_kernel(__grid_constant__ CUtensorMap const map_t,
+self_attention_4_kernel(__grid_constant__ CUtensorMap const map_t,
                         __grid_constant__ CUtensorMap const map_wo,
                         __grid_constant__ CUtensorMap const map_y,
                         __grid_constant__ CUtensorMap const map_x,
@@ -339,5 +191,5 @@ self_attention_8_kernel(__grid_constant__ CUtensorMap const map_t,
     using Mainloop = MainloopHalf<Config>;
     product<Config, Mainloop>({map_t, map_wo}, map_y, map_x, extents, order, Finish{});
 }
-}  // namespace self_attention_8
+}  // namespace self_attention_4
 

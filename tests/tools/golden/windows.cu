@@ -126,67 +126,20 @@ depthwise_kernel(__grid_constant__ Arguments const args) {
     });
 }
 
-// ---- convolution: a thread a row; tile 128x256x64  cluster 2x1  mainloop cooperative  stages 4  scheduler persistent(raster: m, swizzle: 8); a thread a row; a block 32 rows
-#include "common/rows.cuh"
+// ---- convolution: tile 128x256x64  cluster 2x1  mainloop cooperative  stages 4  scheduler persistent(raster: m, swizzle: 8); a thread a row; a block 32 rows
 #include "sm90/mainloop_half.cuh"
 #include "sm90/product.cuh"
+#include "common/rows.cuh"
 
 using namespace fact;
 
 namespace convolution_0 {
-struct Arguments {
-    Tensor<bf16 const, 4> x;
-    Tensor<bf16, 2> y;
-    int B, P, Q, C, H, W;
-};
-
-extern "C" __global__ void __launch_bounds__(kRowThreads)
-convolution_0_kernel(__grid_constant__ Arguments const args) {
-    using F = Functions<bf16>;
-    using Row = ThreadRow;
-    Row::each_row(int64_t{args.B} * args.P * args.Q * 3 * 3 * args.C, [&](int64_t row) {
-        int const c = static_cast<int>(row % args.C);
-        int const s = static_cast<int>(row / args.C % 3);
-        int const r = static_cast<int>(row / (int64_t{3} * args.C) % 3);
-        int const q = static_cast<int>(row / (int64_t{3} * 3 * args.C) % args.Q);
-        int const p = static_cast<int>(row / (int64_t{args.Q} * 3 * 3 * args.C) % args.P);
-        int const b = static_cast<int>(row / (int64_t{args.P} * args.Q * 3 * 3 * args.C));
-        int const h = p + r - 1;
-        int const w = q + s - 1;
-        float const taps = inside(h, args.H) && inside(w, args.W) ? widen(args.x(b, h, w, c)) : 0.f;
-        args.y((b * args.P + p) * args.Q + q, (r * 3 + s) * args.C + c) = narrow<bf16>(taps);
-    });
-}
-}  // namespace convolution_0
-
-namespace convolution_1 {
-struct Arguments {
-    Tensor<bf16 const, 4> w;
-    Tensor<bf16, 2> y;
-    int F, C;
-};
-
-extern "C" __global__ void __launch_bounds__(kRowThreads)
-convolution_1_kernel(__grid_constant__ Arguments const args) {
-    using F = Functions<bf16>;
-    using Row = ThreadRow;
-    Row::each_row(int64_t{args.F} * 3 * 3 * args.C, [&](int64_t row) {
-        int const c = static_cast<int>(row % args.C);
-        int const s = static_cast<int>(row / args.C % 3);
-        int const r = static_cast<int>(row / (int64_t{3} * args.C) % 3);
-        int const f = static_cast<int>(row / (int64_t{3} * 3 * args.C));
-        float const w = widen(args.w(f, r, s, c));
-        args.y(f, (r * 3 + s) * args.C + c) = narrow<bf16>(w);
-    });
-}
-}  // namespace convolution_1
-
-namespace convolution_2 {
 using namespace fact::sm90;
 
 struct Config {
     using Element = bf16;
     using Output = float;
+    using Windows = fact::Windows<Along<3, 1, 1, 1>, Along<3, 1, 1, 1>>;
     static constexpr int kTileM = 128, kTileN = 256, kTileK = 64, kStages = 4;
     static constexpr int kStoreBuffers = 2;
     static constexpr int kClusterM = 2, kClusterN = 1;
@@ -209,17 +162,18 @@ struct Finish {
 
 extern "C" __global__ void __launch_bounds__(kProductThreads, 1)
 __cluster_dims__(2, 1, 1)
-convolution_2_kernel(__grid_constant__ CUtensorMap const map_t,
-                     __grid_constant__ CUtensorMap const map_t1,
+convolution_0_kernel(__grid_constant__ CUtensorMap const map_x,
+                     __grid_constant__ CUtensorMap const map_w,
                      __grid_constant__ CUtensorMap const map_acc,
                      __grid_constant__ Extents const extents,
-                     __grid_constant__ WalkOrder const order) {
+                     __grid_constant__ WalkOrder const order,
+                     __grid_constant__ Config::Windows const windows) {
     using Mainloop = MainloopHalf<Config>;
-    product<Config, Mainloop>({map_t, map_t1}, map_acc, map_acc, extents, order, Finish{});
+    product<Config, Mainloop>({{map_x, windows}, map_w}, map_acc, map_acc, extents, order, Finish{});
 }
-}  // namespace convolution_2
+}  // namespace convolution_0
 
-namespace convolution_3 {
+namespace convolution_1 {
 struct Arguments {
     Tensor<float const, 2> acc;
     Tensor<bf16 const, 1> b;
@@ -229,7 +183,7 @@ struct Arguments {
 };
 
 extern "C" __global__ void __launch_bounds__(kRowThreads)
-convolution_3_kernel(__grid_constant__ Arguments const args) {
+convolution_1_kernel(__grid_constant__ Arguments const args) {
     using F = Functions<bf16>;
     using Row = ThreadRow;
     Row::each_row(int64_t{args.B} * args.P * args.Q * args.F, [&](int64_t row) {
@@ -246,9 +200,9 @@ convolution_3_kernel(__grid_constant__ Arguments const args) {
         args.y(b_at, p, q, f) = narrow<bf16>(y);
     });
 }
-}  // namespace convolution_3
+}  // namespace convolution_1
 
-namespace convolution_4 {
+namespace convolution_2 {
 struct Arguments {
     Tensor<float const, 2> acc;
     Tensor<bf16 const, 1> b;
@@ -258,7 +212,7 @@ struct Arguments {
 };
 
 extern "C" __global__ void __launch_bounds__(kRowThreads)
-convolution_4_kernel(__grid_constant__ Arguments const args) {
+convolution_2_kernel(__grid_constant__ Arguments const args) {
     using F = Functions<float>;
     using Row = ColumnRow;
     Row::each_row(int64_t{args.B} * args.F, [&](int64_t row) {
@@ -282,7 +236,7 @@ convolution_4_kernel(__grid_constant__ Arguments const args) {
         });
     });
 }
-}  // namespace convolution_4
+}  // namespace convolution_2
 
 // ---- halved: a thread a row
 #include "common/rows.cuh"

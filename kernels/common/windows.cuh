@@ -1,0 +1,72 @@
+// Windows over images, as the first operand of a product: a row is a place where a window lies, a
+// column a tap of the window and a channel. Dimensions are in order of memory, the innermost first.
+#pragma once
+
+#include <tuple>
+
+namespace fact {
+
+// Windows along one dimension: kTaps elements, kDilation apart; the first begins kBefore elements
+// before the image, the next kStride elements later.
+template <int kTaps_, int kStride_, int kDilation_, int kBefore_>
+struct Along {
+    static constexpr int kTaps = kTaps_, kStride = kStride_, kDilation = kDilation_;
+    static constexpr int kBefore = kBefore_;
+};
+
+template <class... Dims>
+struct Windows {
+    static constexpr int kDims = sizeof...(Dims);
+    int channels, places[kDims];
+
+    // The window of a row: the element of the image that its first tap is.
+    struct Place {
+        int first[kDims], image;
+    };
+    // Rows go on from one image to the next, from `image` on.
+    __device__ Place place(int row, int image) const {
+        Place at;
+        row = split<Place, true>(row, at, std::make_integer_sequence<int, kDims>());
+        at.image = image + row;
+        return at;
+    }
+
+    // A block of kDepth columns: one tap, and channels from `channel` on. Columns are counted with
+    // channels rounded up to whole blocks; the other operand's rows are not, and start at `row`.
+    struct Tap {
+        int offset[kDims], channel, row;
+    };
+    template <int kDepth>
+    __device__ Tap tap(int column) const {
+        int const blocks = (channels + kDepth - 1) / kDepth;
+        int const block = column / kDepth, number = block / blocks;
+        Tap at;
+        at.channel = (block - number * blocks) * kDepth;
+        at.row = number * channels + at.channel;
+        split<Tap, false>(number, at, std::make_integer_sequence<int, kDims>());
+        return at;
+    }
+
+  private:
+    template <int i>
+    using Dim = std::tuple_element_t<i, std::tuple<Dims...>>;
+
+    // Takes a number of a place or of a tap apart, and returns what is left of it.
+    template <class At, bool kIsPlace, int... i>
+    __device__ int split(int number, At& at, std::integer_sequence<int, i...>) const {
+        (take<i, kIsPlace>(number, at), ...);
+        return number;
+    }
+    template <int i, bool kIsPlace, class At>
+    __device__ void take(int& number, At& at) const {
+        int const count = kIsPlace ? places[i] : Dim<i>::kTaps;
+        int const left = number / count, coordinate = number - left * count;
+        if constexpr (kIsPlace)
+            at.first[i] = coordinate * Dim<i>::kStride - Dim<i>::kBefore;
+        else
+            at.offset[i] = coordinate * Dim<i>::kDilation;
+        number = left;
+    }
+};
+
+}  // namespace fact

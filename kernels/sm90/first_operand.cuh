@@ -1,0 +1,92 @@
+// The first operand of a product in memory: a matrix, or windows of images.
+#pragma once
+
+#include "../common/windows.cuh"
+#include "producer.cuh"
+
+namespace fact::sm90 {
+
+struct MatrixOperand {
+    CUtensorMap const& map;
+
+    // Where the k-tile at `k` begins in the second operand.
+    template <int kTileK>
+    __device__ int depth(int k) const {
+        return k;
+    }
+
+    template <class Tile, int kBatches>
+    __device__ void load(FullBarrier& full, unsigned char* stage, int row, int k,
+                         int const (&batch)[kBatches], int share, uint16_t mask) const {
+        Tile::load(map, full, stage, row, k, batch, share, mask);
+    }
+};
+
+// TMA's im2col mode walks the windows by itself, from that of the tile's first row on; elements
+// outside of an image, channels that it lacks and images after the last are zeros.
+template <class Windows>
+struct WindowsOperand {
+    CUtensorMap const& map;
+    Windows const& windows;
+
+    template <int kTileK>
+    __device__ int depth(int k) const {
+        return windows.template tap<kTileK>(k).row;
+    }
+
+    template <class Tile, int kBatches>
+    __device__ void load(FullBarrier& full, unsigned char* stage, int row, int k,
+                         int const (&batch)[kBatches], int share, uint16_t mask) const {
+        static_assert(Tile::kMajor == Major::k && Tile::kRowBytes == 128);
+        constexpr int kRows = Tile::kTile / Tile::kShared;
+        int image = 0;  // the batch has no other dimension than images
+#pragma unroll
+        for (int i = 0; i < kBatches; ++i) image += batch[i];
+        auto const at = windows.place(row + share * kRows, image);
+        auto const tap = windows.template tap<Tile::kTileK>(k);
+        unsigned char* const to = stage + share * kRows * Tile::kRowBytes;
+        uint64_t* const barrier = reinterpret_cast<uint64_t*>(&full);
+        uint16_t offset[Windows::kDims];
+#pragma unroll
+        for (int i = 0; i < Windows::kDims; ++i) offset[i] = static_cast<uint16_t>(tap.offset[i]);
+        auto const& first = at.first;
+        if constexpr (Tile::kShared == 1) {
+            if constexpr (Windows::kDims == 1)
+                cute::SM90_TMA_LOAD_IM2COL_3D::copy(&map, barrier, to, tap.channel, first[0],
+                                                    at.image, offset[0]);
+            else if constexpr (Windows::kDims == 2)
+                cute::SM90_TMA_LOAD_IM2COL_4D::copy(&map, barrier, to, tap.channel, first[0],
+                                                    first[1], at.image, offset[0], offset[1]);
+            else
+                cute::SM90_TMA_LOAD_IM2COL_5D::copy(&map, barrier, to, tap.channel, first[0],
+                                                    first[1], first[2], at.image, offset[0],
+                                                    offset[1], offset[2]);
+        } else {
+            if constexpr (Windows::kDims == 1)
+                cute::SM90_TMA_LOAD_IM2COL_MULTICAST_3D::copy(&map, barrier, mask, to, tap.channel,
+                                                              first[0], at.image, offset[0]);
+            else if constexpr (Windows::kDims == 2)
+                cute::SM90_TMA_LOAD_IM2COL_MULTICAST_4D::copy(&map, barrier, mask, to, tap.channel,
+                                                              first[0], first[1], at.image,
+                                                              offset[0], offset[1]);
+            else
+                cute::SM90_TMA_LOAD_IM2COL_MULTICAST_5D::copy(
+                    &map, barrier, mask, to, tap.channel, first[0], first[1], first[2], at.image,
+                    offset[0], offset[1], offset[2]);
+        }
+    }
+};
+
+// A matrix, unless Config has Windows.
+template <class Config, class = void>
+struct FirstOperandOf {
+    using Type = MatrixOperand;
+};
+template <class Config>
+struct FirstOperandOf<Config, std::void_t<typename Config::Windows>> {
+    using Type = WindowsOperand<typename Config::Windows>;
+};
+template <class Config>
+using FirstOperand = typename FirstOperandOf<Config>::Type;
+
+}  // namespace fact::sm90

@@ -1,0 +1,125 @@
+// Tensors whose dimensions are merged, and tensor maps over windows.
+#include <gtest/gtest.h>
+
+#include "gpu/launch_plan.h"
+
+namespace fact::gpu {
+namespace {
+
+TensorArg contiguous(std::vector<std::int64_t> sizes) {
+    TensorArg arg;
+    arg.data = reinterpret_cast<void*>(std::uintptr_t{0x1000});
+    arg.dtype = DType::bf16;
+    arg.sizes = std::move(sizes);
+    arg.strides.assign(arg.sizes.size(), 1);
+    for (std::size_t i = arg.sizes.size(); i-- > 1;)
+        arg.strides[i - 1] = arg.strides[i] * arg.sizes[i];
+    return arg;
+}
+
+// y[B, P, Q, F], which the launch takes as a matrix [B*P*Q, F].
+LaunchRecord record_with_view() {
+    LaunchRecord record;
+    record.kernel = "copy";
+    record.arch = "sm90a";
+    record.params = {{"x", DType::bf16, 4}};
+    record.outputs = {{"y", DType::bf16, 4}};
+    record.views = {{1, {3, 1}}};
+    Launch launch;
+    launch.entry = "copy";
+    launch.grid = LinearGrid{{{{2, 0}}}, 1};
+    launch.block = 32;
+    launch.params = {TensorMapParam{2, {1, 0, kNoDim, kNoDim}, {64, 16, 1, 1}}};
+    record.launches = {launch};
+    return record;
+}
+
+TEST(Views, MergeRunsOfDimensions) {
+    const LaunchRecord record = record_with_view();
+    ASSERT_EQ(inconsistency(record), "");
+    const std::vector<TensorArg> tensors{contiguous({4, 3, 5, 64}), contiguous({4, 3, 5, 64})};
+    EXPECT_EQ(why_refused(record, tensors), "");
+    const auto all = with_views(record, tensors);
+    ASSERT_EQ(all.size(), 3u);
+    EXPECT_EQ(all[2].sizes, (std::vector<std::int64_t>{60, 64}));
+    EXPECT_EQ(all[2].strides, (std::vector<std::int64_t>{64, 1}));
+    EXPECT_EQ(all[2].data, tensors[1].data);
+    int visited = -1;
+    for_each_tensor(record, record.launches[0], [&](int tensor) { visited = tensor; });
+    EXPECT_EQ(visited, 1);  // the tensor, not its view
+}
+
+TEST(Views, NeedContiguousRuns) {
+    const LaunchRecord record = record_with_view();
+    std::vector<TensorArg> tensors{contiguous({4, 3, 5, 64}), contiguous({4, 3, 5, 64})};
+    tensors[1].strides = {15 * 128, 5 * 128, 128, 1};  // every other row: still one step
+    EXPECT_EQ(why_refused(record, tensors), "");
+    EXPECT_EQ(with_views(record, tensors)[2].strides[0], 128);
+    tensors[1].strides = {16 * 64, 5 * 64, 64, 1};
+    EXPECT_EQ(why_refused(record, tensors), "y is not contiguous across its dimensions 0 to 2");
+    tensors[0].sizes[0] = tensors[1].sizes[0] = 1;  // there is no step along it
+    EXPECT_EQ(why_refused(record, tensors), "");
+}
+
+TEST(Views, StrideIsThatOfTheInnermostDimensionThatSteps) {
+    const LaunchRecord record = record_with_view();
+    std::vector<TensorArg> tensors{contiguous({4, 1, 1, 64}), contiguous({4, 1, 1, 64})};
+    tensors[1].strides = {64, 7, 9, 1};
+    EXPECT_EQ(why_refused(record, tensors), "");
+    EXPECT_EQ(with_views(record, tensors)[2].strides[0], 64);
+}
+
+TEST(Views, DamagedOnesAreNamed) {
+    const auto damaged = [](auto change) {
+        LaunchRecord record = record_with_view();
+        change(record);
+        return inconsistency(record);
+    };
+    EXPECT_EQ(damaged([](auto& r) { r.views[0].tensor = 2; }), "tensor 2 is out of range");
+    EXPECT_EQ(damaged([](auto& r) { r.views[0].runs = {2, 1}; }),
+              "view of 3 dimensions is out of range");
+    EXPECT_EQ(damaged([](auto& r) { r.views[0].runs = {4, 0}; }),
+              "run of 0 dimensions is out of range");
+    EXPECT_EQ(damaged([](auto& r) { r.views.clear(); }), "tensor 2 is out of range");
+}
+
+// Images [N, H, W, C] under windows of 3 x 5 taps, two elements apart along W.
+TensorMapParam windows_map() {
+    TensorMapParam map{0, {3, 2, 1, 0}, {64, 128}};
+    map.windows = {{2, -2, -2}, {1, -1, -1}};
+    return map;
+}
+
+TEST(Windows, MapGeometry) {
+    const std::vector<TensorArg> tensors{contiguous({8, 30, 28, 64})};
+    const auto map = map_geometry(windows_map(), tensors);
+    EXPECT_TRUE(map.has_windows);
+    EXPECT_EQ(map.rank, 4u);
+    EXPECT_EQ(map.extents, (std::array<std::uint64_t, 5>{64, 28, 30, 8}));
+    EXPECT_EQ(map.stride_bytes, (std::array<std::uint64_t, 4>{128, 28 * 128, 30 * 28 * 128}));
+    EXPECT_EQ(map.box, (std::array<std::uint32_t, 5>{64, 128}));
+    EXPECT_EQ(map.element_strides, (std::array<std::uint32_t, 5>{1, 2, 1, 1, 1}));
+    EXPECT_EQ(map.lower_corner, (std::array<int, 3>{-2, -1}));
+    EXPECT_EQ(map.upper_corner, (std::array<int, 3>{-2, -1}));
+}
+
+TEST(Windows, MapsAreChecked) {
+    const auto damaged = [](auto change) {
+        LaunchRecord record = record_with_view();
+        TensorMapParam map = windows_map();
+        change(map);
+        record.launches[0].params = {map};
+        return inconsistency(record);
+    };
+    EXPECT_EQ(damaged([](auto&) {}), "");
+    EXPECT_EQ(damaged([](auto& map) { map.windows[0].step = 9; }), "step of 9 is out of range");
+    EXPECT_EQ(damaged([](auto& map) { map.windows[1].first = -129; }),
+              "window at -129 is out of range");
+    EXPECT_EQ(damaged([](auto& map) { map.windows.pop_back(); }),
+              "tensor map of 4 dimensions is out of range");
+    EXPECT_EQ(damaged([](auto& map) { map.box.push_back(1); }),
+              "tensor map of 4 dimensions is out of range");
+}
+
+}  // namespace
+}  // namespace fact::gpu

@@ -1,0 +1,61 @@
+// The skeletons' arithmetic of windows, compiled for the host: a product over windows reads every
+// element that a convolution does, and the weights' rows that go with it.
+#include <gtest/gtest.h>
+
+#include <vector>
+
+#define __device__
+#include "common/windows.cuh"
+
+namespace fact {
+namespace {
+
+TEST(Windows, RowsArePlacesImageByImage) {
+    const Windows<Along<3, 2, 1, 1>, Along<2, 1, 3, 0>> windows{64, {5, 4}};
+    int row = 0;
+    for (int image = 0; image < 3; ++image)
+        for (int p = 0; p < 4; ++p)
+            for (int q = 0; q < 5; ++q, ++row) {
+                const auto at = windows.place(row, 0);
+                EXPECT_EQ(at.image, image);
+                EXPECT_EQ(at.first[0], 2 * q - 1);
+                EXPECT_EQ(at.first[1], p);
+            }
+    // Images as a batch dimension: rows beyond the last place belong to the next image.
+    EXPECT_EQ(windows.place(19, 7).image, 7);
+    EXPECT_EQ(windows.place(20, 7).image, 8);
+}
+
+TEST(Windows, ColumnsAreTapsInBlocksOfChannels) {
+    const Windows<Along<3, 2, 1, 1>, Along<2, 1, 3, 0>> windows{96, {5, 4}};
+    int column = 0;
+    for (int r = 0; r < 2; ++r)
+        for (int s = 0; s < 3; ++s)
+            for (int channel = 0; channel < 96; channel += 64, column += 64) {
+                const auto tap = windows.tap<64>(column);
+                EXPECT_EQ(tap.offset[0], s);
+                EXPECT_EQ(tap.offset[1], 3 * r);
+                EXPECT_EQ(tap.channel, channel);
+                EXPECT_EQ(tap.row, (r * 3 + s) * 96 + channel);
+            }
+}
+
+TEST(Windows, OneAndThreeDimensions) {
+    const Windows<Along<4, 1, 2, 3>> line{8, {10}};
+    EXPECT_EQ(line.place(23, 0).first[0], 0);
+    EXPECT_EQ(line.place(23, 0).image, 2);
+    EXPECT_EQ(line.tap<64>(64 * 3).offset[0], 6);
+    const Windows<Along<3, 1, 1, 0>, Along<3, 1, 1, 0>, Along<3, 2, 1, 1>> volume{64, {6, 5, 4}};
+    const auto at = volume.place(((1 * 4 + 2) * 5 + 3) * 6 + 4, 0);
+    EXPECT_EQ(at.first[0], 4);
+    EXPECT_EQ(at.first[1], 3);
+    EXPECT_EQ(at.first[2], 3);
+    EXPECT_EQ(at.image, 1);
+    const auto tap = volume.tap<64>(64 * ((2 * 3 + 0) * 3 + 1));
+    EXPECT_EQ(tap.offset[0], 1);
+    EXPECT_EQ(tap.offset[1], 0);
+    EXPECT_EQ(tap.offset[2], 2);
+}
+
+}  // namespace
+}  // namespace fact

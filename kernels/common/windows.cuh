@@ -1,5 +1,5 @@
-// Windows over images, as the first operand of a product: a row is a place where a window lies, a
-// column a tap of the window and a channel. Dimensions are in order of memory, the innermost first.
+// Windows over images, as an operand of a product: a row is a place where a window lies, a column a
+// tap of the window and a channel. Dimensions are in order of memory, the innermost first.
 #pragma once
 
 #include <tuple>

@@ -1,7 +1,7 @@
 // The product of 16-bit operands: both read from shared memory by wgmma, sums in f32 registers.
 #pragma once
 
-#include "first_operand.cuh"
+#include "product_operand.cuh"
 
 namespace fact::sm90 {
 
@@ -26,8 +26,8 @@ struct MainloopHalf {
     static constexpr int kSumsAtOnce = kBlocks * Config::kTileN / 2 == 64 ? 2 : 1;
 
     struct Operands {
-        FirstOperand<Config> a;
-        CUtensorMap const& b;
+        OperandA<Config> a;
+        OperandB<Config> b;
         template <int kBatches>
         __device__ void load(FullBarrier& full, unsigned char* stage, TileAt<kBatches> const& at,
                              ExtentsOf<kBatches> const&, int k, int rank) const {
@@ -35,14 +35,16 @@ struct MainloopHalf {
             BatchOf<Config::kBatchA, kBatches> const batch_a(at.batch);
             BatchOf<Config::kBatchB, kBatches> const batch_b(at.batch);
             auto const load_a = [&] {
-                a.template load<TileA>(full, stage, at.m * Config::kTileM, k, batch_a.at, n,
+                a.template load<TileA>(full, stage, at.m * Config::kTileM,
+                                       b.template depth<kTileK>(k), batch_a.at, n,
                                        Multicast<Config>::of_a(m));
             };
             // The tile that other blocks wait for too is loaded first: measured up to 10 % faster.
             constexpr bool kSharesB = Config::kClusterM > 1;
             if constexpr (!kSharesB) load_a();
-            TileB::load(b, full, stage + TileA::kBytes, at.n * Config::kTileN,
-                        a.template depth<kTileK>(k), batch_b.at, m, Multicast<Config>::of_b(n));
+            b.template load<TileB>(full, stage + TileA::kBytes, at.n * Config::kTileN,
+                                   a.template depth<kTileK>(k), batch_b.at, m,
+                                   Multicast<Config>::of_b(n));
             if constexpr (kSharesB) load_a();
         }
     };

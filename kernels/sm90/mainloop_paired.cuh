@@ -15,8 +15,9 @@ struct MainloopPaired : MainloopHalf<Config> {
                               Half::kTileK, Config::kClusterM>;
 
     struct Operands {
-        FirstOperand<Config> a;
-        CUtensorMap const &b, &other;  // other: the second product's counterpart of b
+        OperandA<Config> a;
+        MatrixOperand b;
+        CUtensorMap const& other;  // the second product's counterpart of b
         template <int kBatches>
         __device__ void load(FullBarrier& full, unsigned char* stage, TileAt<kBatches> const& at,
                              ExtentsOf<kBatches> const&, int k, int rank) const {
@@ -35,7 +36,7 @@ struct MainloopPaired : MainloopHalf<Config> {
                                        Multicast<Config>::of_a(m));
             };
             if constexpr (!kSharesB) load_a();
-            load_b(b, stage + TileA::kBytes);
+            load_b(b.map, stage + TileA::kBytes);
             load_b(other, stage + TileA::kBytes + TileB::kBytes);
             if constexpr (kSharesB) load_a();
         }

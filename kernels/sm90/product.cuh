@@ -97,7 +97,7 @@ __device__ void product(typename Mainloop::Operands const& operands, CUtensorMap
 
     if (threadIdx.x == 0) {
         cute::prefetch_tma_descriptor(&operands.a.map);
-        cute::prefetch_tma_descriptor(&operands.b);
+        cute::prefetch_tma_descriptor(&operands.b.map);
         if constexpr (kProducts<Config> == 2) cute::prefetch_tma_descriptor(&operands.other);
         cute::prefetch_tma_descriptor(&output);
         if constexpr (Config::kStaged) {

@@ -5,7 +5,7 @@
 // `Numbers` (single_numbers.cuh) says what those numbers are.
 #pragma once
 
-#include "first_operand.cuh"
+#include "product_operand.cuh"
 #include "single_numbers.cuh"
 #include "unscaled_functor.cuh"
 
@@ -34,8 +34,8 @@ struct SingleOperands {
     }
 
     struct Operands {
-        FirstOperand<Config> a;
-        CUtensorMap const& b;
+        OperandA<Config> a;
+        MatrixOperand b;
         RowScalesOfB scales;
 
         template <int kBatches>
@@ -52,7 +52,7 @@ struct SingleOperands {
             // Of windows, channels are a multiple of a block: a tap begins at a block of B.
             int const block[] = {a.template depth<kTileK>(k) / kTileK,
                                  batch_of_b<Config>(at.batch, extents)};
-            TileB::load(b, full, stage + TileA::kBytes, at.n * Config::kTileN, 0, block, m,
+            TileB::load(b.map, full, stage + TileA::kBytes, at.n * Config::kTileN, 0, block, m,
                         Multicast<Config>::of_b(n));
             if constexpr (kSharesB) load_a();
         }

@@ -20,7 +20,7 @@ struct SkeletonInfo {
     std::string_view name;
     bool tensor_maps;  // reads and writes matrices through TMA, which needs aligned rows
     bool two_sums;     // an epilogue may read the sums of two products
-    bool windows;      // reads windows of a tensor as a product's first operand
+    bool windows;      // reads windows of a tensor as an operand of a product
 };
 
 inline constexpr auto kSkeletons =

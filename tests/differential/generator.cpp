@@ -268,27 +268,39 @@ class Generator : Parts {
         output(y, dtype);
     }
 
+    // Places are rows of the product, image by image, or its columns with a batch of images.
     void convolution() {
         const DType dtype = floating();
         const Windowed w = windowed(dtype, 0, true);
         const DimId features = dim("F", {8, 40});
-        Dims rows{w.batch}, depth = w.taps;
-        rows.insert(rows.end(), w.places.begin(), w.places.end());
-        depth.insert(w.channels_last ? depth.end() : depth.begin(), w.channels);
-        Dims apart = rows;
-        apart.insert(apart.end(), depth.begin(), depth.end());
-        const DimId all_rows = kernel().factored_dim(rows), sum = kernel().factored_dim(depth);
-        program_.extents.resize(kernel().dims.size(), ir::kUnknownExtent);
-        Dims weights{features};
-        weights.insert(weights.end(), depth.begin(), depth.end());
-        const ExprId a = b_.view(b_.permute(w.x, apart), {all_rows, sum});
-        const ExprId b = b_.view(param("w", dtype, weights), {features, sum});
-        ExprId y = b_.product(b_.cast(dtype, a), b_.transpose(b));
+        Dims depth = w.taps;
+        depth.insert(w.channels_last || chance(70) ? depth.end() : depth.begin(), w.channels);
+        const DimId sum = kernel().factored_dim(depth);
+        const ExprId weights =
+            b_.view(param("w", dtype, joined({features}, depth)), {features, sum});
+        const bool are_columns = w.channels_last ? chance(20) : chance(60);
+        const Dims rows = joined({w.batch}, w.places);
+        const Dims order =
+            are_columns ? joined(joined({w.batch}, depth), w.places) : joined(rows, depth);
+        const ExprId windows = b_.cast(dtype, b_.permute(w.x, order));
+        ExprId y;
+        if (are_columns) {
+            const ExprId b = b_.view(windows, {w.batch, sum, kernel().factored_dim(w.places)});
+            y = b_.product(weights, b);
+        } else {
+            const ExprId a = b_.view(windows, {kernel().factored_dim(rows), sum});
+            y = b_.product(a, b_.transpose(weights));
+        }
         y = b_.binary(BinaryOp::mul, y, b_.literal(0.1));
-        rows.push_back(features);
-        y = b_.view(y, rows);
+        y = b_.view(y,
+                    are_columns ? joined({w.batch, features}, w.places) : joined(rows, {features}));
         if (chance(30)) y = mean(y, w.places);
         output(chance(50) ? b_.permute(y, shuffled(kernel()[y].type.dims)) : y, dtype);
+    }
+
+    static Dims joined(Dims list, const Dims& more) {
+        list.insert(list.end(), more.begin(), more.end());
+        return list;
     }
 
     void pointwise() {

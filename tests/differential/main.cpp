@@ -4,6 +4,7 @@
 //   lower    every program is cut into kernels and lowered; the counts are printed
 //   build    and compiled
 //   gpu      and run on the GPU; results are compared with the interpreter's, in f64
+//   stages   every program, small, is cut into stages, and these are interpreted one by one
 //   dump     every program, small, with inputs and the interpreter's results, a line of JSON each
 //
 // Programs that fail are named by their seed; --text SEED prints one.
@@ -24,6 +25,7 @@
 #include "ir/expand.h"
 #include "jit/compiler.h"
 #include "lower/pipeline/lower.h"
+#include "stages.h"
 #include "values.h"
 
 namespace fact::differential {
@@ -159,6 +161,20 @@ std::vector<Case> lower_all(const Options& options) {
     return cases;
 }
 
+std::vector<Case> stage_all(const Options& options) {
+    std::vector<Case> cases;
+    for (std::uint32_t seed = options.seed; cases.size() < static_cast<std::size_t>(options.count);
+         ++seed) {
+        Case one;
+        one.seed = seed;
+        one.program = small_program(seed);
+        if (!options.only.empty() && one.program.family != options.only) continue;
+        one.failure = difference_of_stages(one.program, seed, options.sm80);
+        cases.push_back(std::move(one));
+    }
+    return cases;
+}
+
 void build_all(std::vector<Case>& cases, const Options& options, bool run) {
     auto toolchain = jit::find_toolchain();
     if (!toolchain) throw std::runtime_error(toolchain.error().text());
@@ -254,10 +270,11 @@ int run(int argc, char** argv) {
         } else
             options.command = word;
     }
-    constexpr std::string_view kCommands[] = {"lower", "build", "gpu", "dump"};
+    constexpr std::string_view kCommands[] = {"lower", "build", "gpu", "stages", "dump"};
     if (std::ranges::find(kCommands, options.command) == std::end(kCommands)) {
-        std::cerr << "usage: differential lower|build|gpu|dump [--count N] [--seed S] [--sm80] "
-                     "[--only FAMILY] [--json FILE] [--text SEED]\n";
+        std::cerr
+            << "usage: differential lower|build|gpu|stages|dump [--count N] [--seed S] [--sm80] "
+               "[--only FAMILY] [--json FILE] [--text SEED]\n";
         return 2;
     }
     if (options.command == "dump") {
@@ -267,6 +284,7 @@ int run(int argc, char** argv) {
         }
         return 0;
     }
+    if (options.command == "stages") return report(stage_all(options), options);
     auto cases = lower_all(options);
     if (options.command != "lower") build_all(cases, options, options.command == "gpu");
     return report(cases, options);

@@ -97,7 +97,8 @@ TEST(Windows, AConvolutionIsAProduct) {
     ASSERT_EQ(ids(found), Names{"c00_conv_add_relu"});
     EXPECT_EQ(body(found.patterns[0]),
               "  t1  = x.window(H: P by R stride 2 pad 1, W: Q by S stride 2 pad 1)\n"
-              "  acc = w.view(F, C*R*S) @ t1.permute(B, C, R, S, P, Q).view(B, C*R*S, P*Q)\n"
+              "  t2  = t1.permute(B, R, S, C, P, Q).view(B, R*S*C, P*Q)\n"
+              "  acc = w.permute(F, R, S, C).view(F, R*S*C) @ t2\n"
               "  y   = relu(acc.view(B, F, P, Q) + b)\n");
     EXPECT_TRUE(found.patterns[0].convolution);
 }
@@ -114,8 +115,8 @@ TEST(Windows, WindowsOfWindows) {
     const auto found = net.discover();
     ASSERT_FALSE(found.patterns.empty());
     EXPECT_EQ(body(found.patterns[0]),
-              "  t1  = x.window(H: P by R, W: Q by S).permute(B, C, R, S, P, Q)\n"
-              "  acc = w.view(F, C*R*S) @ t1.view(B, C*R*S, P*Q)\n"
+              "  t1  = x.window(H: P by R, W: Q by S).permute(B, R, S, C, P, Q)\n"
+              "  acc = w.permute(F, R, S, C).view(F, R*S*C) @ t1.view(B, R*S*C, P*Q)\n"
               "  t2  = acc.view(B, F, P, Q).window(P: P2 by T stride 2, Q: Q2 by R2 stride 2)\n"
               "  y   = sum(sum(t2, over: [T, R2]) / 4.0, over: [F, P2, Q2])\n");
 }

@@ -169,6 +169,13 @@ class Evaluator:
 
 @unittest.skipUnless(PROGRAM.exists(), f"{PROGRAM} is not built")
 class Differential(unittest.TestCase):
+    def test_stages_give_what_the_whole_gives(self):
+        for options in ([], ["--sm80"]):
+            done = subprocess.run(
+                [PROGRAM, "stages", "--count", "600", *options], capture_output=True, text=True
+            )
+            self.assertEqual(done.returncode, 0, done.stdout[-2000:] + done.stderr)
+
     def test_interpreter_agrees_with_torch(self):
         lines = subprocess.run(
             [PROGRAM, "dump", "--count", str(COUNT)], check=True, capture_output=True, text=True

@@ -87,6 +87,11 @@ class Cutter {
         return id;
     }
 
+    void store_operand(ExprId id, Side side) {
+        const auto windows = options_.windows ? window_operand(kernel_, id, side) : std::nullopt;
+        store(windows ? windows->images : behind_permutes(id), "a product reads it");
+    }
+
     // Products and attention read their operands from memory. So does a renaming, because within
     // one kernel a dimension has one name.
     void store_operands(ExprId id) {
@@ -97,10 +102,8 @@ class Cutter {
                 x = std::get<ir::View>(kernel_[x].node).x;
             store(x, "it is read under other dimension names");
         } else if (const auto* product = std::get_if<ir::Product>(&node)) {
-            const auto windows =
-                options_.windows ? window_operand(kernel_, product->a) : std::nullopt;
-            store(windows ? windows->images : behind_permutes(product->a), "a product reads it");
-            store(behind_permutes(product->b), "a product reads it");
+            store_operand(product->a, Side::first);
+            store_operand(product->b, Side::second);
         } else if (const auto* attention = std::get_if<ir::Attention>(&node)) {
             const char* const why = "attention is a kernel of its own";
             const ExprId last = attention_end(kernel_, id).last;
@@ -285,7 +288,9 @@ bool writes_only_intermediates(const Pipeline& pipeline, const Stage& stage) {
 }
 
 Result<Pipeline> cut(const ir::Kernel& kernel, const CutOptions& options) {
-    return Cutter(windows_at_leaves(kernel), options).run();
+    ir::Kernel moved = windows_at_leaves(kernel);
+    if (options.windows) moved = with_channels_last(moved);
+    return Cutter(std::move(moved), options).run();
 }
 
 }  // namespace fact::lower

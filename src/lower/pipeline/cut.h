@@ -49,7 +49,7 @@ bool writes_only_intermediates(const Pipeline& pipeline, const Stage& stage);
 // What the stages of products may use.
 struct CutOptions {
     bool two_sums = false;  // ProductForm::takes_two_sums()
-    bool windows = false;   // windows as first operands: OperandForm::windows
+    bool windows = false;   // windows as operands: OperandForm::windows
     bool operator==(const CutOptions&) const = default;
 };
 // An Error names what no skeleton can compute.

@@ -120,7 +120,7 @@ class Lowerer {
         return std::ranges::all_of(pipeline.stages, [&](const Stage& stage) {
             if (stage.kind != StageKind::product) return true;
             const auto form = product_form(stage.kernel);
-            return !form || !(form->takes_two_sums() || form->a.windows) ||
+            return !form || !(form->takes_two_sums() || form->windows()) ||
                    plan_product(stage, facts_).ok();
         });
     }

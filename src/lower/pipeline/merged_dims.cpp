@@ -111,14 +111,14 @@ class DimMerger {
 
     std::optional<ExprId> product(const ir::Product& n, const std::vector<DimId>& dims) {
         if (dims != dims_) return std::nullopt;
-        const auto a = operand(n.a), b = operand(n.b);
+        const auto a = operand(n.a, Side::first), b = operand(n.b, Side::second);
         if (!a || !b) return std::nullopt;
         return build_.product(*a, *b, n.precision);
     }
 
     // An operand keeps its dimensions and their order.
-    std::optional<ExprId> operand(ExprId id) {
-        if (const auto windows = window_operand(from_, id)) return windows_of(*windows, id);
+    std::optional<ExprId> operand(ExprId id, Side side) {
+        if (const auto windows = window_operand(from_, id, side)) return windows_of(*windows, id);
         const auto* param = std::get_if<ir::Param>(&from_[ir::behind_reorderings(from_, id)].node);
         if (!param) return std::nullopt;
         const auto& dims = from_[id].type.dims;

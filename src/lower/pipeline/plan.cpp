@@ -80,6 +80,7 @@ class Planner {
         if (b.type.dtype == DType::f32 && extent(form.k, 16) % 4 != 0) return false;
         // It is rewritten in blocks along K, and each tap of a window begins with a block.
         constexpr long kBlockDepth = 32;
+        if (b.type.dtype == DType::f32 && form.b.windows) return false;
         if (b.type.dtype == DType::f32 && form.a.windows) {
             const auto& images = stage_.kernel.params[static_cast<std::size_t>(form.a.param)];
             if (extent(images.type.dims.back(), 1) % kBlockDepth != 0) return false;

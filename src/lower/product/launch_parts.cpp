@@ -7,13 +7,10 @@ namespace fact::lower {
 ProductDims product_dims(const ir::Kernel& kernel, const ProductForm& form) {
     const int output = static_cast<int>(kernel.params.size());
     ProductDims dims;
-    dims.m = {{output, form.output.m}};
-    dims.n = {{form.b.param, form.b.outer}};
-    dims.k = {{form.b.param, form.b.k}};
-    if (!form.a.windows) {
-        dims.m = {{form.a.param, form.a.outer}};
-        dims.k = {{form.a.param, form.a.k}};
-    }
+    // Windows have no dimension that is the product's: the output and the other operand have.
+    dims.m = {form.a.windows ? DimOf{output, form.output.m} : DimOf{form.a.param, form.a.outer}};
+    dims.n = {form.b.windows ? DimOf{output, form.output.n} : DimOf{form.b.param, form.b.outer}};
+    dims.k = {form.a.windows ? DimOf{form.b.param, form.b.k} : DimOf{form.a.param, form.a.k}};
     dims.each_batch_dim.resize(form.num_batch_dims());
     for (std::size_t i = 0; i < form.batch.size(); ++i) {
         dims.each_batch_dim[i] = {{output, form.output.batch[i]}};

@@ -148,7 +148,7 @@ class Analysis {
         const auto reads_param = [&](ir::ExprId id, int param) {
             return underlying_param(kernel_, id) == static_cast<std::uint32_t>(param);
         };
-        if (form_.a.windows || !reads_param(product.a, form_.a.param) ||
+        if (form_.a.windows || form_.b.windows || !reads_param(product.a, form_.a.param) ||
             kernel_[product.a].type != kernel_[first.a].type ||
             kernel_[form_.second].type != kernel_[form_.product].type)
             return "two products whose first operands or shapes differ";
@@ -163,8 +163,7 @@ class Analysis {
 
     std::string operand(ir::ExprId id, ir::DimId outer, OperandForm& to) {
         const auto param = underlying_param(kernel_, id);
-        if (!param && outer == form_.m) return windows(id, to);
-        if (!param) return "arithmetic on an operand of the product";
+        if (!param) return windows(id, outer == form_.m ? Side::first : Side::second, to);
         const auto& dims = kernel_.params[*param].type.dims;
         to.param = static_cast<int>(*param);
         to.outer = position(dims, outer);
@@ -180,8 +179,8 @@ class Analysis {
         return "";
     }
 
-    std::string windows(ir::ExprId id, OperandForm& to) {
-        auto found = window_operand(kernel_, id);
+    std::string windows(ir::ExprId id, Side side, OperandForm& to) {
+        auto found = window_operand(kernel_, id, side);
         const auto* param = found ? std::get_if<ir::Param>(&kernel_[found->images].node) : nullptr;
         if (!param) return "arithmetic on an operand of the product";
         const auto& dims = kernel_[found->images].type.dims;

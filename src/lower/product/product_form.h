@@ -66,6 +66,8 @@ struct ProductForm {
     std::vector<ir::ExprId> epilogue;  // what is computed after the product, operands first
     ir::ExprId result{};               // stored to the output
 
+    // The operand that is windows; nullptr: both are matrices.
+    const OperandForm* windows() const { return a.windows ? &a : b.windows ? &b : nullptr; }
     std::size_t num_batch_dims() const { return lower::num_batch_dims(batch); }
     // Whether the functor gets two sums: that of its own element, and that of the second product or
     // of the flipped column.

@@ -1,4 +1,4 @@
-// A product's first operand that is windows of images: a convolution.
+// An operand of a product that is windows of images: a convolution.
 #pragma once
 
 #include <optional>
@@ -8,8 +8,8 @@
 
 namespace fact::lower {
 
-// The images are a tensor [image, places' dimensions..., channel]. The operand's rows are places,
-// image by image unless images are a batch dimension; its columns are taps, then channels.
+// The images are a tensor [image, places' dimensions..., channel]. Along M (or N) the operand has
+// places, image by image unless images are a batch dimension; along K it has taps, then channels.
 struct WindowOperand {
     ir::ExprId images{};            // the value that the windows look at
     std::vector<ir::DimId> places;  // the innermost dimension first
@@ -17,7 +17,14 @@ struct WindowOperand {
     bool operator==(const WindowOperand&) const = default;
 };
 
+enum class Side { first, second };  // of a product: [M, K], or [K, N]
+
 // nullopt if the value is something else, or in another order.
-std::optional<WindowOperand> window_operand(const ir::Kernel& kernel, ir::ExprId operand);
+std::optional<WindowOperand> window_operand(const ir::Kernel& kernel, ir::ExprId operand,
+                                            Side side);
+
+// The same kernel, with windows that are operands of products looking at images in the order that
+// window_operand() takes: what is in another order in memory is permuted, for a stage to store.
+ir::Kernel with_channels_last(const ir::Kernel& kernel);
 
 }  // namespace fact::lower

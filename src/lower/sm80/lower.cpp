@@ -97,7 +97,7 @@ Result<ProductForm> form_of(const ir::Kernel& kernel, const Options& options) {
     auto form = product_form(kernel);
     if (form && form->takes_two_sums())
         return cannot_express(kernel, "sm80 ", "two sums in one epilogue");
-    if (form && form->a.windows) return cannot_express(kernel, "sm80 ", "windows as an operand");
+    if (form && form->windows()) return cannot_express(kernel, "sm80 ", "windows as an operand");
     if (form) drop_unaligned_pairs(kernel, options.alignment, *form);
     return form;
 }

@@ -40,7 +40,7 @@ Result<ProductForm> form_of(const ir::Kernel& kernel) {
                 kernel, "sm90 ",
                 fmt::format("operand {}, contiguous along the batch",
                             kernel.params[static_cast<std::size_t>(operand.param)].name));
-    if (form->a.windows && !window_map(kernel, form->a, 1))
+    if (const OperandForm* operand = form->windows(); operand && !window_map(kernel, *operand, 1))
         return cannot_express(kernel, "sm90 ", "windows that reach further than TMA's");
     if (!form->output.paired)
         return cannot_express(kernel, "sm90 ",
@@ -110,10 +110,10 @@ class SourceWriter {
         throw InternalError("a scheduler the skeleton does not know");
     }
 
-    // The type of the windows that the first operand is read through.
+    // The type of the windows that an operand is read through.
     std::string windows_type() const {
         std::vector<std::string> dims;
-        for (const ir::DimId places : form_.a.windows->places) {
+        for (const ir::DimId places : form_.windows()->windows->places) {
             const ir::WindowRule& rule = *kernel_[places].window;
             dims.push_back(fmt::format("Along<{}, {}, {}, {}>",
                                        *ir::constant_extent(kernel_, rule.taps), rule.stride,
@@ -122,12 +122,15 @@ class SourceWriter {
         return fmt::format("fact::Windows<{}>", fmt::join(dims, ", "));
     }
 
+    const char* windows_name() const { return form_.a.windows ? "WindowsA" : "WindowsB"; }
+
     void config() {
         auto config = out_.block("struct Config", ";");
         if (!has_f32_operands())
             out_.line(fmt::format("using Element = {};", info(problem_.operands).cuda));
         out_.line(fmt::format("using Output = {};", info(problem_.output).cuda));
-        if (form_.a.windows) out_.line(fmt::format("using Windows = {};", windows_type()));
+        if (form_.windows())
+            out_.line(fmt::format("using {} = {};", windows_name(), windows_type()));
         out_.line(
             fmt::format("static constexpr int kTileM = {}, kTileN = {}, kTileK = {}, kStages = {};",
                         schedule_.tile.m, schedule_.tile.n, schedule_.tile.k, schedule_.stages));
@@ -209,7 +212,9 @@ class SourceWriter {
         params.push_back(fmt::format("__grid_constant__ {} const extents",
                                      batch_type("Extents", form_.num_batch_dims())));
         params.push_back("__grid_constant__ WalkOrder const order");
-        if (form_.a.windows) params.push_back("__grid_constant__ Config::Windows const windows");
+        if (form_.windows())
+            params.push_back(
+                fmt::format("__grid_constant__ Config::{} const windows", windows_name()));
         if (has_members(form_)) params.push_back("__grid_constant__ Finish const finish");
         const bool takes_partials = schedule::splits_depth(schedule_.scheduler);
         if (takes_partials) params.push_back("__grid_constant__ Partials const partials");
@@ -225,9 +230,11 @@ class SourceWriter {
         if (!has_f32_operands())
             out_.line(fmt::format("    using Mainloop = Mainloop{}<Config>;",
                                   has_two_products() ? "Paired" : "Half"));
-        const std::string first =
-            form_.a.windows ? fmt::format("{{map_{}, windows}}", a) : "map_" + a;
-        const std::string operands = fmt::format("{{{}, map_{}{}{}}}", first, b, suffix,
+        const auto operand = [](const OperandForm& form, const std::string& name) {
+            return form.windows ? fmt::format("{{map_{}, windows}}", name) : "map_" + name;
+        };
+        const std::string operands = fmt::format("{{{}, {}{}}}", operand(form_.a, a),
+                                                 operand(form_.b, b + std::string(suffix)),
                                                  has_f32_operands()   ? ", scales"
                                                  : has_two_products() ? ", map_" + second_name()
                                                                       : "");

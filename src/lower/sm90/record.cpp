@@ -118,6 +118,7 @@ class RecordBuilder {
 
     // `tile`: its rows or columns per tile; `num_sharing`: thread blocks that load them together.
     TensorMapParam operand_map(const OperandForm& operand, int tile, int num_sharing) const {
+        if (operand.windows) return *window_map(kernel_, operand, tile / num_sharing);
         const bool along_k = operand.major == schedule::Major::k;
         const int row = 128 / info(problem_.operands).bytes;  // elements of a row of 128 bytes
         return matrix_map(operand.param, along_k ? operand.k : operand.outer,
@@ -157,10 +158,8 @@ class RecordBuilder {
         launch.block = kProductThreads;
         launch.cluster = {schedule_.cluster.m, schedule_.cluster.n};
         launch.shared_bytes = schedule::shared_memory_on_sm90(schedule_, problem_).bytes;
-        const int rows = schedule_.tile.m / schedule_.cluster.n;
         launch.params = {
-            form_.a.windows ? *window_map(kernel_, form_.a, rows)
-                            : operand_map(form_.a, schedule_.tile.m, schedule_.cluster.n),
+            operand_map(form_.a, schedule_.tile.m, schedule_.cluster.n),
             problem_.operands == DType::f32
                 ? rows_map()
                 : operand_map(form_.b, columns_of(schedule_, problem_), schedule_.cluster.m)};
@@ -172,11 +171,12 @@ class RecordBuilder {
             const EpilogueForm& staged = form_.extras[index(form_.staged)];
             launch.params.push_back(box_map(staged.tensor, staged));
         }
-        launch.params.push_back(extents_param(
-            dims_, form_.a.windows ? depth_of_windows(kernel_, form_.a, schedule_.tile.k)
-                                   : ExtentField{dims_.k}));
+        const OperandForm* windows = form_.windows();
+        const ExtentField depth =
+            windows ? depth_of_windows(kernel_, *windows, schedule_.tile.k) : ExtentField{dims_.k};
+        launch.params.push_back(extents_param(dims_, depth));
         launch.params.push_back(order_param(schedule_));
-        if (form_.a.windows) launch.params.push_back(windows_param(kernel_, form_.a));
+        if (windows) launch.params.push_back(windows_param(kernel_, *windows));
         if (has_members(form_)) launch.params.push_back(functor_param(form_));
         if (splits_depth(schedule_.scheduler)) launch.params.push_back(partials());
         if (statistics_) launch.params.push_back(statistics());

@@ -1,4 +1,4 @@
-// What a launch needs to read a product's first operand through windows (WindowOperand): the tensor
+// What a launch needs to read an operand of a product through windows (WindowOperand): the tensor
 // map of TMA's im2col mode, and Windows in windows.cuh.
 #pragma once
 

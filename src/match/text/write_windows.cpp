@@ -82,7 +82,7 @@ std::optional<ExprId> KernelWriter::convolved(graph::NodeId id, const AxisWindow
     const Dims& stored = kernel_.params.front().type.dims;
     const bool channels_last =
         !channels.empty() && kernel_.factors({stored.back()}).back() == channels.back();
-    const Dims summed = channels_last ? joined(open.taps, channels) : joined(channels, open.taps);
+    const Dims summed = joined(open.taps, channels);
     if (summed.empty() || features.empty()) return std::nullopt;
     Dims images;
     for (const DimId dim : kernel_[open.x].type.dims)

@@ -7,7 +7,7 @@ using namespace fact::sm90;
 struct Config {
     using Element = bf16;
     using Output = bf16;
-    using Windows = fact::Windows<Along<5, 1, 1, 2>, Along<3, 2, 1, 1>>;
+    using WindowsA = fact::Windows<Along<5, 1, 1, 2>, Along<3, 2, 1, 1>>;
     static constexpr int kTileM = 128, kTileN = 128, kTileK = 64, kStages = 6;
     static constexpr int kStoreBuffers = 2;
     static constexpr int kClusterM = 1, kClusterN = 1;
@@ -33,7 +33,7 @@ convolution_kernel(__grid_constant__ CUtensorMap const map_x,
                    __grid_constant__ CUtensorMap const map_w,
                    __grid_constant__ CUtensorMap const map_y,
                    __grid_constant__ Extents const extents, __grid_constant__ WalkOrder const order,
-                   __grid_constant__ Config::Windows const windows) {
+                   __grid_constant__ Config::WindowsA const windows) {
     using Mainloop = MainloopHalf<Config>;
     product<Config, Mainloop>({{map_x, windows}, map_w}, map_y, map_y, extents, order, Finish{});
 }

@@ -139,7 +139,7 @@ using namespace fact::sm90;
 struct Config {
     using Element = bf16;
     using Output = float;
-    using Windows = fact::Windows<Along<3, 1, 1, 1>, Along<3, 1, 1, 1>>;
+    using WindowsA = fact::Windows<Along<3, 1, 1, 1>, Along<3, 1, 1, 1>>;
     static constexpr int kTileM = 128, kTileN = 256, kTileK = 64, kStages = 4;
     static constexpr int kStoreBuffers = 2;
     static constexpr int kClusterM = 2, kClusterN = 1;
@@ -167,7 +167,7 @@ convolution_0_kernel(__grid_constant__ CUtensorMap const map_x,
                      __grid_constant__ CUtensorMap const map_acc,
                      __grid_constant__ Extents const extents,
                      __grid_constant__ WalkOrder const order,
-                     __grid_constant__ Config::Windows const windows) {
+                     __grid_constant__ Config::WindowsA const windows) {
     using Mainloop = MainloopHalf<Config>;
     product<Config, Mainloop>({{map_x, windows}, map_w}, map_acc, map_acc, extents, order, Finish{});
 }

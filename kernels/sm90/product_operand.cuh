@@ -1,4 +1,4 @@
-// The first operand of a product in memory: a matrix, or windows of images.
+// An operand of a product in memory: a matrix, or windows of images.
 #pragma once
 
 #include "../common/windows.cuh"
@@ -9,7 +9,7 @@ namespace fact::sm90 {
 struct MatrixOperand {
     CUtensorMap const& map;
 
-    // Where the k-tile at `k` begins in the second operand.
+    // Where the k-tile at `k` begins in the other operand.
     template <int kTileK>
     __device__ int depth(int k) const {
         return k;
@@ -77,16 +77,27 @@ struct WindowsOperand {
     }
 };
 
-// A matrix, unless Config has Windows.
+// Each operand is a matrix, unless Config has WindowsA or WindowsB.
 template <class Config, class = void>
-struct FirstOperandOf {
+struct OperandTypeA {
     using Type = MatrixOperand;
 };
 template <class Config>
-struct FirstOperandOf<Config, std::void_t<typename Config::Windows>> {
-    using Type = WindowsOperand<typename Config::Windows>;
+struct OperandTypeA<Config, std::void_t<typename Config::WindowsA>> {
+    using Type = WindowsOperand<typename Config::WindowsA>;
 };
 template <class Config>
-using FirstOperand = typename FirstOperandOf<Config>::Type;
+using OperandA = typename OperandTypeA<Config>::Type;
+
+template <class Config, class = void>
+struct OperandTypeB {
+    using Type = MatrixOperand;
+};
+template <class Config>
+struct OperandTypeB<Config, std::void_t<typename Config::WindowsB>> {
+    using Type = WindowsOperand<typename Config::WindowsB>;
+};
+template <class Config>
+using OperandB = typename OperandTypeB<Config>::Type;
 
 }  // namespace fact::sm90

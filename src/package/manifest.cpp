@@ -67,6 +67,8 @@ Manifest read(const json& all) {
     out.calls = get_texts(all, "calls");
     out.namespaces = get_texts(all, "namespaces");
     out.classes = get_texts(all, "classes");
+    out.origin = {get_text(all, "source", ""), get_text(all, "asked_dtype", ""),
+                  get_bool(all, "allow_tf32", false), get_bool(all, "training", false)};
     if (const json* original = optional_field(all, "original"))
         out.without_weights = get_bool(*original, "without_weights", false);
     return out;

@@ -17,10 +17,10 @@ namespace fact::driver {
 struct Solution {
     std::filesystem::path problem;  // the file that defines Model
     std::filesystem::path package;
-    std::filesystem::path python;    // the folder of the Python package `fact`
-    std::string dtype;               // what the package casts Model to: "bf16", "fp16"; "": nothing
-    std::vector<std::string> allow;  // namespaces of operators, as fact.load takes them
-    bool training = false;           // the mode of the package
+    std::filesystem::path python;  // the folder of the Python package `fact`
+    std::string dtype = {};        // what the package casts Model to: "bf16", "fp16"; "": nothing
+    std::vector<std::string> allow = {};  // namespaces of operators, as fact.load takes them
+    bool training = false;                // the mode of the package
 };
 
 // The start of every such file, by which it is known as one that may be replaced.

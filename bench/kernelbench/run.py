@@ -132,8 +132,8 @@ def bound(run):
 
 def baselines(path, run, limit):
     """Times of eager and torch.compile where `fact optimize` has measured none."""
-    times, _ = answer(script("baselines.py", path, run.with_suffix(".times")), limit, run, run.with_suffix(".times"))
-    times = times or {}
+    found, _ = answer(script("baselines.py", path, run.with_suffix(".times")), limit, run, run.with_suffix(".times"))
+    times = found or {}
     return {"eager_us": times.get("eager"), "compile_us": times.get("torch.compile")}
 
 
@@ -147,10 +147,11 @@ def judged(path, run, entry, arguments):
         return {"why": f"the export failed with status {status}: see {log.name}"}
     command = script("judge.py", arguments.kernelbench, path, solution, verdict)
     found, status = answer(command, EVALUATOR_LIMIT, run, verdict)
-    if status == 124:
-        return {"why": f"the evaluator took more than {EVALUATOR_LIMIT} s"}
-    found = found or {"why": f"the evaluator ended with status {status}: see {log.name}"}
-    return collect.without_paths(found, run)
+    if found:
+        return collect.without_paths(found, run)
+    # KernelBench's scripts count both as not compiled.
+    why = f"took more than {EVALUATOR_LIMIT} s" if status == 124 else f"ended with status {status}: see {log.name}"
+    return {"compiled": False, "correct": False, "why": f"the evaluator {why}"}
 
 
 def speedup(entry, name="fact_us"):

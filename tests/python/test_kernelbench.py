@@ -166,6 +166,7 @@ class KernelBench(unittest.TestCase):
         with mock.patch.object(self.run_script, "EVALUATOR_LIMIT", 1):
             _, results = self.judged("--again")
         self.assertIn("took more than 1 s", results["1_One"]["evaluator"]["why"])
+        self.assertFalse(results["1_One"]["evaluator"]["correct"])
 
     def test_a_fallback_is_no_kernel(self):
         self.problem("1_One")

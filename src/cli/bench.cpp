@@ -4,12 +4,10 @@
 #include <fmt/format.h>
 
 #include <memory>
-#include <nlohmann/json.hpp>
 
 #include "cli/commands.h"
 #include "package/manifest.h"
 #include "support/files.h"
-#include "support/json_fields.h"
 
 namespace fact::cli {
 
@@ -20,31 +18,19 @@ struct BenchOptions {
     std::string json;
 };
 
-std::string text_of(const nlohmann::json& object, const char* name) {
-    const auto found = object.find(name);
-    return found != object.end() && found->is_string() ? found->get<std::string>() : "";
-}
-
-bool is_true(const nlohmann::json& object, const char* name) {
-    const auto found = object.find(name);
-    return found != object.end() && *found == true;
-}
-
 // Takes from the package's manifest what the command line does not give.
 Result<driver::BenchRequest> complete(driver::BenchRequest request) {
-    if (auto fine = package::read_manifest(request.package); !fine)
-        return blame_input(fine.error());
-    const auto text = read_file(request.package / package::kManifestFile);
-    if (!text) return text.error();
-    const auto manifest = try_parse_json(*text).value_or(nlohmann::json());
-    if (request.source.empty()) request.source = text_of(manifest, "source");
+    const auto manifest = package::read_manifest(request.package);
+    if (!manifest) return blame_input(manifest.error());
+    const auto& origin = manifest->origin;
+    if (request.source.empty()) request.source = origin.source;
     if (request.source.empty())
         return Error{"the package does not say which source it was made from",
                      "give it with --source FILE", true};
     // The type that the module was cast to, if any; that of its weights may differ.
-    if (request.dtype.empty()) request.dtype = text_of(manifest, "asked_dtype");
-    request.allow_tf32 |= is_true(manifest, "allow_tf32");
-    request.training |= is_true(manifest, "training");
+    if (request.dtype.empty()) request.dtype = origin.asked_dtype;
+    request.allow_tf32 |= origin.allow_tf32;
+    request.training |= origin.training;
     return request;
 }
 

@@ -23,6 +23,7 @@ void add_discover(CLI::App& app, Action& action);
 void add_realize(CLI::App& app, Action& action);
 void add_compose(CLI::App& app, Action& action);
 void add_bench(CLI::App& app, Action& action);
+void add_export(CLI::App& app, Action& action);
 void add_sol(CLI::App& app, Action& action);
 void add_calibrate(CLI::App& app, Action& action);
 void add_registry(CLI::App& app, Action& action);

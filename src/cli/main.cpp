@@ -63,8 +63,8 @@ int run(int argc, char** argv) {
     app.require_subcommand(1);
     Action action;
     for (const auto add : {add_optimize, add_trace, add_graph, add_discover, add_realize,
-                           add_compose, add_bench, add_sol, add_calibrate, add_runs, add_act,
-                           add_mcp, add_registry, add_examples, add_kernel, add_version})
+                           add_compose, add_bench, add_export, add_sol, add_calibrate, add_runs,
+                           add_act, add_mcp, add_registry, add_examples, add_kernel, add_version})
         add(app, action);
     try {
         app.parse(argc, argv);

@@ -57,6 +57,19 @@ void check_version(const json& all) {
                                       format->dump(), kFormat));
 }
 
+// Nothing of this is needed to run the package: what has the wrong type is as good as missing.
+Origin origin_from(const json& all) {
+    const auto text = [&](const char* name) {
+        const json* value = optional_field(all, name);
+        return value && value->is_string() ? value->get<std::string>() : std::string();
+    };
+    const auto is_true = [&](const char* name) {
+        const json* value = optional_field(all, name);
+        return value && *value == true;
+    };
+    return {text("source"), text("asked_dtype"), is_true("allow_tf32"), is_true("training")};
+}
+
 Manifest read(const json& all) {
     check_version(all);
     Manifest out;
@@ -67,6 +80,7 @@ Manifest read(const json& all) {
     out.calls = get_texts(all, "calls");
     out.namespaces = get_texts(all, "namespaces");
     out.classes = get_texts(all, "classes");
+    out.origin = origin_from(all);
     if (const json* original = optional_field(all, "original"))
         out.without_weights = get_bool(*original, "without_weights", false);
     return out;

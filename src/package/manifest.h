@@ -23,6 +23,14 @@ struct File {
 };
 using Files = std::map<std::string, File>;  // by path in the package, with "/"
 
+// What the package was made from, and with which options.
+struct Origin {
+    std::string source;       // FILE.py or package.module:factory; "": not known
+    std::string asked_dtype;  // what --dtype cast the module to; "": it kept its own types
+    bool allow_tf32 = false;
+    bool training = false;  // the mode that the module was traced in
+};
+
 // What is needed to check and to run a package; the rest of manifest.json is for people and for
 // Python.
 struct Manifest {
@@ -31,7 +39,8 @@ struct Manifest {
     std::vector<std::string> calls;       // FusedCall::id of each call that a kernel computes
     std::vector<std::string> namespaces;  // of the operators that it calls
     std::vector<std::string> classes;     // Python classes of its arguments and results
-    bool without_weights = false;         // the original module's weights are not in the package
+    Origin origin;
+    bool without_weights = false;  // the original module's weights are not in the package
 };
 
 // Refuses other formats, fields of the wrong type, and file names that lead out of the package.

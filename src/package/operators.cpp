@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <iterator>
 #include <set>
 
 #include "graph/fused.h"
@@ -54,6 +55,13 @@ std::vector<std::string> namespaces(const graph::Graph& graph) {
     for (const auto& node : graph.nodes)
         if (const auto name = namespace_of(node.target); !name.empty()) found.emplace(name);
     return {found.begin(), found.end()};
+}
+
+std::vector<std::string> to_be_allowed(const std::vector<std::string>& declared) {
+    std::vector<std::string> out;
+    std::ranges::copy_if(declared, std::back_inserter(out),
+                         [](const std::string& name) { return !contains(kOpen, name); });
+    return out;
 }
 
 Result<> check_operators(const graph::Graph& graph, const std::vector<std::string>& declared,

@@ -50,6 +50,26 @@ TEST(Manifest, WithoutWeights) {
     EXPECT_NE(refusal(without).find("expected"), std::string::npos);
 }
 
+TEST(Manifest, WhatItWasMadeFrom) {
+    EXPECT_EQ(manifest_from_json(written().dump())->origin.source, "");
+    auto made = written();
+    made["source"] = "model.py";
+    made["asked_dtype"] = "bf16";
+    made["training"] = true;
+    const auto origin = manifest_from_json(made.dump())->origin;
+    EXPECT_EQ(origin.source, "model.py");
+    EXPECT_EQ(origin.asked_dtype, "bf16");
+    EXPECT_TRUE(origin.training);
+    EXPECT_FALSE(origin.allow_tf32);
+    // It runs without.
+    made["source"] = 7;
+    made["training"] = "yes";
+    const auto unknown = manifest_from_json(made.dump());
+    ASSERT_TRUE(unknown) << unknown.error().text();
+    EXPECT_EQ(unknown->origin.source, "");
+    EXPECT_FALSE(unknown->origin.training);
+}
+
 TEST(Manifest, OtherFormatsAreRefused) {
     for (const char* other : {"{}", "[]", "7", R"({"manifest_version": 3, "name": "a web page"})",
                               R"({"format": 2, "calls": []})", R"({"kind": "x", "format": 2})",

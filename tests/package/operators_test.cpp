@@ -32,6 +32,11 @@ TEST(Operators, NamespacesAreThoseCalled) {
               (std::vector<std::string>{"aten", "torchvision"}));
 }
 
+TEST(Operators, ThoseToBeAllowedAreNotTorchsOwn) {
+    EXPECT_EQ(to_be_allowed({"aten", "mine", "prims", "torchvision"}),
+              (std::vector<std::string>{"mine", "torchvision"}));
+}
+
 TEST(Operators, TorchsOwnAreOpen) {
     EXPECT_TRUE(
         check_operators(calling({"aten.add.Tensor", "prims.sum.default", "fact.call"}), {}, {}));

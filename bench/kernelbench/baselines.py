@@ -1,0 +1,49 @@
+"""Times of a problem without FACT, as JSON: eager and torch.compile.
+
+    python bench/kernelbench/baselines.py PROBLEM.py TIMES.json
+
+For problems of which no package was made. Measured like the packages of the others: on the same
+inputs, in training mode, in turns, one call at a time.
+"""
+
+import json
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "python"))
+
+
+def times(problem, device="cuda"):
+    """Medians in microseconds, by name; what fails has none."""
+    import torch
+    from fact import _timing
+    from fact.trace import load_model
+
+    with torch.no_grad():
+        module, inputs = load_model(problem, device=device, training=True)
+        modules = {"eager": module, "torch.compile": torch.compile(module)}
+        works = {}
+        for name, one in modules.items():
+            try:
+                one(*inputs)
+            except Exception as error:  # torch.compile raises many kinds; eager still counts
+                print(f"{name} fails: {error}", file=sys.stderr)
+                continue
+            works[name] = lambda one=one: one(*inputs)
+        measured = _timing.single(list(works.values())) if works else []
+    return {name: one["median_us"] for name, one in zip(works, measured)}
+
+
+def main():
+    if len(sys.argv) != 3:
+        sys.exit(__doc__.strip())
+    import torch
+
+    if not torch.cuda.is_available():
+        sys.exit("there is no GPU: nothing is timed")
+    Path(sys.argv[2]).write_text(json.dumps(times(sys.argv[1])) + "\n")
+
+
+if __name__ == "__main__":
+    main()

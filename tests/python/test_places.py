@@ -1,9 +1,16 @@
 """Places of extremes and losses of class numbers: found, and what their texts compute compared with torch."""
 
 import json
+import math
 import unittest
 
+import torch
 from discovered import Discovered
+
+try:
+    import numpy
+except ImportError:
+    numpy = None
 
 MODEL = """
 import torch
@@ -36,6 +43,10 @@ class Left(torch.nn.Module):
         weighted = F.nll_loss(x, numbers, weight=weight)
         return weighted, F.cross_entropy(x, shares), F.pairwise_distance(x, shares, p=3.0), x.t().argmin()
 
+class Special(torch.nn.Module):
+    def forward(self, x):
+        return x.argmax(dim=1), x.argmin(dim=1)
+
 class Computed(torch.nn.Module):
     def forward(self, x):
         shares = torch.softmax(x, dim=1)
@@ -52,6 +63,9 @@ def classes():
 
 def distances():
     return Distances(), tuple(torch.randn(12, 40) for _ in range(3))
+
+def special():
+    return Special(), (torch.randn(6, 40),)
 
 def computed():
     return Computed(), (torch.randn(12, 40),)
@@ -87,6 +101,27 @@ class Places(Discovered):
         self.assertIn("a share for each class", left["cross_entropy_loss"])
         self.assertIn("norms 1 and 2 only", left["pairwise_distance"])
         self.assertIn("in another order", left["argmin"])
+
+    @unittest.skipUnless(numpy, "needs numpy")
+    def test_places_of_nan_and_of_equal_numbers(self):
+        x = torch.randn(6, 40)
+        x[0, 7] = x[0, 9] = math.nan
+        x[1, 5] = x[1, 3] = math.inf
+        x[2, 8], x[2, 30] = math.inf, math.nan
+        x[3, :] = 1.5
+        x[4, :] = -math.inf
+        numpy.save(self.folder / "x.npy", x.numpy())
+        self.assertEqual(self.proven("special"), {})
+        found = json.loads((self.folder / "special" / "discovery.json").read_text())
+        places = {}
+        for pattern in found["patterns"]:
+            (self.folder / "text.fact").write_text(pattern["kernel"])
+            names = [(one["tensor"], one["value"]) for one in pattern["results"]]
+            files = [argument for tensor, value in names for argument in ("--out", f"{tensor}={value}.npy")]
+            self.fact("kernel", "run", "text.fact", "--in", "x=x.npy", *files)
+            places.update({value: torch.from_numpy(numpy.load(self.folder / f"{value}.npy")) for _, value in names})
+        for name, expected in ("argmax", x.argmax(dim=1)), ("argmin", x.argmin(dim=1)):
+            self.assertEqual(places[name].long().tolist(), expected.tolist(), name)
 
     # Numbers that are computed in another order than torch's may have another largest one.
     def test_places_are_found_in_what_torch_reads(self):

@@ -94,11 +94,11 @@ TEST(Places, ScoreOfTheTargetsClass) {
     const auto found = net.discover();
     ASSERT_EQ(ids(found), Names{"o00_rows_cross_entropy"});
     EXPECT_EQ(body(found.patterns[0]),
-              "  t1 = x - max(x, over: M)\n"
-              "  t2 = max(where(index(M) == target, t1, -inf), over: M)\n"
-              "  t3 = target != 2\n"
-              "  t4 = sum(where(t3, log(sum(exp(t1), over: M)) - t2, 0.0), over: [B1, N])\n"
-              "  y  = t4 / sum(t3, over: [B1, N])\n");
+              "  t1        = x - max(x, over: M)\n"
+              "  t2        = max(where(index(M) == target, t1, -inf), over: M)\n"
+              "  t3        = target != 2\n"
+              "  stored t4 = where(t3, log(sum(exp(t1), over: M)) - t2, 0.0)\n"
+              "  y         = sum(t4, over: [B1, N]) / sum(t3, over: [B1, N])\n");
 }
 
 TEST(Places, SharesAndWeightsOfClassesAreLeftAlone) {

@@ -37,10 +37,11 @@ std::vector<ExprId> over_samples(T& t, ExprId losses, ExprId target) {
     const auto ignored = t.number("ignore_index", static_cast<double>(kIgnored));
     const ExprId counts =
         t.build.binary(BinaryOp::ne, target, t.build.literal(ignored, DType::i32));
-    const ExprId counted = t.build.select(counts, losses, t.build.literal(0));
+    ExprId counted = t.build.select(counts, losses, t.build.literal(0));
     const double reduction = t.number("reduction", kReducedToMean);
     if (reduction == kNotReduced) return {counted};
     const auto samples = t.kernel[counted].type.dims;
+    if (!samples.empty()) counted = t.stored(counted);
     const auto sum = [&](ExprId x) {
         return samples.empty() ? x : t.build.reduce(ReduceOp::sum, x, samples);
     };

@@ -14,11 +14,16 @@ namespace {
 
 using T = Translation;
 
+bool is_reduced(T& t, ExprId losses) {
+    return !t.kernel[losses].type.dims.empty() &&
+           t.number("reduction", kReducedToMean) != kNotReduced;
+}
+
 std::vector<ExprId> reduced(T& t, ExprId losses) {
+    if (!is_reduced(t, losses)) return {losses};
     const auto over = t.kernel[losses].type.dims;
-    const double reduction = t.number("reduction", kReducedToMean);
-    if (over.empty() || reduction == kNotReduced) return {losses};
-    if (reduction == kReducedToSum) return {t.build.reduce(ir::ReduceOp::sum, losses, over)};
+    if (t.number("reduction", kReducedToMean) == kReducedToSum)
+        return {t.build.reduce(ir::ReduceOp::sum, losses, over)};
     return {dsl::call_composite(t.kernel, "mean", {{"x", losses}}, over)};
 }
 
@@ -119,7 +124,8 @@ std::vector<ExprId> triplet_margin_loss(T& t, ExprId x, const LossDims& dims) {
     if (t.number("swap", 0) != 0)
         far = t.combine(BinaryOp::min, far, distance(t, positive, negative, dims[1]));
     const ExprId excess = plus(t, t.combine(BinaryOp::sub, near, far), t.number("margin", 1));
-    return reduced(t, t.build.binary(BinaryOp::max, excess, t.build.literal(0)));
+    const ExprId losses = t.build.binary(BinaryOp::max, excess, t.build.literal(0));
+    return reduced(t, is_reduced(t, losses) ? t.stored(losses) : losses);
 }
 
 std::string unsupported_loss(const graph::Graph& graph, const graph::Node& node) {

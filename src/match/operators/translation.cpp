@@ -27,6 +27,11 @@ ExprId Translation::combine(ir::BinaryOp op, ExprId a, ExprId b) {
     return build.binary(op, left, right);
 }
 
+ExprId Translation::stored(ExprId losses) {
+    kernel.exprs[ir::index(losses)].stored = true;
+    return losses;
+}
+
 bool Translation::has(std::string_view name) const {
     const auto* argument = graph::find_argument(node_, name);
     return argument && !std::holds_alternative<graph::None>(*argument);

@@ -1,5 +1,6 @@
 #include "torch/drawing.h"
 
+#include <ATen/ops/full.h>
 #include <ATen/ops/rand.h>
 #include <ATen/ops/randint.h>
 #include <ATen/ops/randn.h>
@@ -67,6 +68,12 @@ at::Tensor draw_integers(std::int64_t length, const TensorType& type, const Inpu
     // True for one element in n, at random.
     const auto one_in = [&](std::int64_t n) { return at::randint(n, {length}, options).eq(0); };
     if (type.dtype == DType::boolean) return at::randint(2, {length}, options);
+    if (const auto classes = facts.integers.classes; classes && facts.integers.any_value) {
+        const auto numbers = at::randint(*classes, {length}, options);
+        const auto ignored = facts.integers.ignored;
+        return ignored ? at::where(one_in(8), at::full({length}, *ignored, options), numbers)
+                       : numbers;
+    }
     auto flat = at::randint(4, {length}, options);
     if (!facts.integers.any_value) return flat;
     for (const auto number : facts.integers.compared)

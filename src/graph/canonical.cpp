@@ -103,6 +103,7 @@ class Canonicalizer {
 
     // Lets the readers of an identity read its source instead; false if the node must stay.
     bool drop(const Node& node) {
+        if (broadcasts_nothing(graph_, node)) return drop_broadcast(node);
         const auto identity = identity_of(graph_, node);
         if (!identity || is_named_[index(node.outputs[0])]) return false;
         for (std::size_t i = 1; i < node.outputs.size(); ++i)
@@ -110,6 +111,15 @@ class Canonicalizer {
         if (identity->copies && !storages_.try_share(node.outputs[0], identity->source))
             return false;
         replacement_[index(node.outputs[0])] = identity->source;
+        return true;
+    }
+
+    bool drop_broadcast(const Node& node) {
+        for (const ValueId output : node.outputs)
+            if (is_named_[index(output)]) return false;
+        const auto sources = tensor_inputs(node);
+        for (std::size_t i = 0; i < sources.size(); ++i)
+            replacement_[index(node.outputs[i])] = sources[i];
         return true;
     }
 

@@ -5,7 +5,8 @@
 
 namespace fact::graph {
 
-// Drops metadata asserts, inert dropout, no-op clone, expand, slice, view, permute and casts; makes
+// Drops metadata asserts, inert dropout, no-op clone, expand, slice, view, permute, casts and
+// broadcasts; makes
 // t, transpose and permute all "aten.permute.default" with non-negative dims; makes every dim and
 // slice argument non-negative; splits batch norms that update running statistics; removes nodes
 // whose results are never read. Values keep their names.

@@ -74,6 +74,17 @@ bool is_inert_check(const Node& node) {
            name.starts_with("sym_constrain_range");
 }
 
+bool broadcasts_nothing(const Graph& graph, const Node& node) {
+    if (aten_name(node.target) != "broadcast_tensors") return false;
+    const auto sources = tensor_inputs(node);
+    return sources.size() == node.outputs.size() &&
+           std::equal(sources.begin(), sources.end(), node.outputs.begin(),
+                      [&](ValueId before, ValueId after) {
+                          const auto &from = graph[before].type, &to = graph[after].type;
+                          return from && to && same_layout(*from, *to);
+                      });
+}
+
 std::optional<Identity> identity_of(const Graph& graph, const Node& node) {
     if (node.outputs.empty() || node.returns_list) return std::nullopt;
     const std::string_view name = aten_name(node.target);

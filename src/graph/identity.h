@@ -24,4 +24,7 @@ bool is_inert_check(const Node& node);
 // "clone" of "aten.clone.default"; "" for operators that are not torch's own.
 std::string_view aten_name(std::string_view target);
 
+// Whether the node is a broadcast_tensors whose results are its arguments, one by one.
+bool broadcasts_nothing(const Graph& graph, const Node& node);
+
 }  // namespace fact::graph

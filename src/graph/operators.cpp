@@ -97,7 +97,10 @@ OperatorTable make_table() {
         Along::dims);
     add(OperatorKind::loss, 4,
         {"kl_div", "binary_cross_entropy", "binary_cross_entropy_with_logits"}, Along::dims);
-    add(OperatorKind::loss, 5, {"cross_entropy_loss"});
+    add(OperatorKind::loss, 5, {"cross_entropy_loss"}, Along::classes);
+    add(OperatorKind::loss, 1, {"nll_loss_nd"}, Along::classes);
+    add(OperatorKind::loss, 8, {"triplet_margin_loss"}, Along::vectors);
+    add(OperatorKind::reduction, 4, {"pairwise_distance"}, Along::vectors);
     add(OperatorKind::softmax, 5,
         {"softmax", "_softmax", "log_softmax", "_log_softmax", "_safe_softmax"}, Along::dims);
     add(OperatorKind::norm, 7, {"layer_norm"}, Along::last);

@@ -50,6 +50,8 @@ enum class Along {
     running,  // none: it gets its statistics as arguments, one per channel
     window,   // neighbours along the last dimension
     matrix,   // the last two, whose coordinates it compares (tril, triu)
+    classes,  // the scores of a sample's classes: dimension 1, or the only one
+    vectors,  // the last one, of vectors whose distance it takes
 };
 
 struct OperatorFacts {

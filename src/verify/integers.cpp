@@ -24,8 +24,28 @@ constexpr std::array<std::string_view, 15> kElementwise{
     "aten.add.",      "aten.sub.",     "aten.rsub.",    "aten.mul.",     "aten.div.",
     "aten.minimum.",  "aten.maximum.", "aten.clamp.",   "aten.logical_", "aten.flatten."};
 
+constexpr std::int64_t kIgnored = -100;  // torch's default of "ignore_index"
+
 bool listed(const auto& names, const Node& node) {
     return std::ranges::any_of(names, [&](auto name) { return node.target.starts_with(name); });
+}
+
+// Whether the value is the target of the node, which is a loss of scores for classes.
+bool is_class_target(const graph::Graph& graph, const Node& node, ValueId value) {
+    if (graph::facts_of(node).along != graph::Along::classes) return false;
+    const auto scores = graph::tensor_argument(node, "self");
+    return graph::tensor_argument(node, "target") == value && scores && graph[*scores].type &&
+           !graph[*scores].type->sizes.empty();
+}
+
+void add_classes(const graph::Graph& graph, const Node& node, IntegerUse& use) {
+    const auto& sizes = graph[*graph::tensor_argument(node, "self")].type->sizes;
+    const std::int64_t classes = sizes[sizes.size() > 1 ? 1 : 0];
+    const auto ignored = graph::int_argument(node, "ignore_index").value_or(kIgnored);
+    // What one loss ignores is no class of another one that ignores something else.
+    const bool agrees = !use.classes || use.ignored == ignored;
+    use.ignored = agrees ? std::optional(ignored) : std::nullopt;
+    use.classes = std::min(use.classes.value_or(classes), classes);
 }
 
 }  // namespace
@@ -39,6 +59,10 @@ IntegerUse integer_use(const graph::Graph& graph, ValueId input) {
         for (const Node& node : graph.nodes) {
             const auto inputs = graph::tensor_inputs(node);
             if (std::ranges::find(inputs, followed[i]) == inputs.end()) continue;
+            if (is_class_target(graph, node, followed[i])) {
+                add_classes(graph, node, use);
+                continue;
+            }
             if (listed(kComparisons, node)) {
                 if (const auto number = graph::int_argument(node, "other"))
                     use.compared.push_back(*number);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "graph/graph.h"
@@ -14,6 +15,8 @@ struct IntegerUse {
     bool any_value = false;
     bool becomes_floating = false;       // so its magnitude affects the results
     std::vector<std::int64_t> compared;  // the numbers it is compared with
+    // It has the numbers of classes: below this, or `ignored`.
+    std::optional<std::int64_t> classes = {}, ignored = {};
 };
 
 // How the integers of `input` are used, following views and copies.

@@ -239,6 +239,25 @@ TEST(Canonical, RemovesWhatNobodyReads) {
     EXPECT_EQ(names, (std::vector<std::string>{"effect", "custom", "y"}));
 }
 
+TEST(Canonical, DropsBroadcastsOfEqualShapes) {
+    for (const std::int64_t rows : {4, 1}) {
+        GraphBuilder b;
+        const auto x = b.input("x", tensor({4, 8})), y = b.input("y", tensor({rows, 8}));
+        const auto both = b.node("both", "aten.broadcast_tensors.default",
+                                 {{"tensors", std::vector{x, y}}}, tensor({4, 8}));
+        const auto second = b.graph.add_value({"second", tensor({4, 8}), b.graph[both].producer});
+        b.graph.nodes.back().outputs.push_back(second);
+        b.output(
+            b.node("z", "aten.mul.Tensor", {{"self", both}, {"other", second}}, tensor({4, 8})));
+        const Graph graph = canonicalize(b.graph);
+        EXPECT_EQ(graph.nodes.size(), rows == 4 ? 1u : 2u);
+        if (rows == 4) {
+            EXPECT_EQ(tensor_inputs(graph.nodes[0]),
+                      (std::vector{graph.inputs[0].value, graph.inputs[1].value}));
+        }
+    }
+}
+
 TEST(Canonical, RedirectsOutputs) {
     GraphBuilder b;
     const ValueId x = b.input("x", tensor({2}));

@@ -27,7 +27,9 @@ class Model(torch.nn.Module):
         spread = x.var(dim=1) + y.std(dim=1, correction=0) + x.std(dim=1, unbiased=True)
         alike = F.cosine_similarity(x, y, dim=1) * 2
         flat = flat + x.var() * 0.5
-        return losses, shares, logs, unit, flat, columns, picture, picture.amax(dim=(1, 3)), spread, alike
+        chain = F.celu(F.logsigmoid(x), 2.0) + torch.addcdiv(x, y, y.exp()).abs().log1p().expm1()
+        chain = chain * F.threshold(torch.addcmul(x, x, y, value=0.5).lerp(y, 0.7).lerp(x, 0.2), 0.1, 2.0)
+        return losses, shares, logs, unit, flat, columns, picture, picture.amax(dim=(1, 3)), spread, alike, chain
 
 def get_inputs():
     return [torch.randn(48, 96), torch.randn(48, 96), torch.randn(2, 32, 6, 10)]

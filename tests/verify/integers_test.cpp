@@ -47,6 +47,24 @@ TEST(Integers, PlacesInATableStaySmall) {
     EXPECT_FALSE(integer_use(g, ids).any_value);
 }
 
+TEST(Integers, NumbersOfClassesAreBelowTheirCount) {
+    graph::Graph g;
+    const auto ids = add_input(g, "ids", dense(DType::i64, {8}));
+    const auto x = add_input(g, "x", kNumbers);
+    const auto loss = [&](std::int64_t ignored) {
+        add_output(g, add_node(g, "aten.cross_entropy_loss.default",
+                               {{"self", x}, {"target", ids}, {"ignore_index", ignored}},
+                               dense(DType::f32, {})));
+    };
+    loss(-100);
+    const auto use = integer_use(g, ids);
+    EXPECT_TRUE(use.any_value);
+    EXPECT_EQ(use.classes, 16);
+    EXPECT_EQ(use.ignored, -100);
+    loss(3);  // for which -100 would be no class
+    EXPECT_EQ(integer_use(g, ids).ignored, std::nullopt);
+}
+
 TEST(Integers, WhatIsHandedOutIsNotKnown) {
     graph::Graph g;
     const auto ids = add_input(g, "ids", kIds);

@@ -130,6 +130,17 @@ std::vector<std::vector<DimId>> Forms::expose_axes(ExprId& x, const AxisGroups& 
     return found;
 }
 
+bool Forms::in_order(const std::vector<DimId>& dims, const std::vector<Axis>& axes) const {
+    auto next = axes.begin();
+    for (const DimId factor : kernel_.factors(dims))
+        for (const Axis axis : layout_.atoms[static_cast<std::size_t>(first_atom(factor))].axes) {
+            const auto at = std::find(next, axes.end(), axis);  // axes of one element have no atom
+            if (at == axes.end()) return false;
+            next = at + 1;
+        }
+    return true;
+}
+
 std::optional<DimId> Forms::axis_dim(Axis axis) const {
     for (std::size_t i = 0; i < layout_.atoms.size(); ++i)
         if (layout_.atoms[i].axes == Group{axis}) return atom_dims_[i];

@@ -31,6 +31,8 @@ class Forms {
     // and returns these lists. Axes that `x` does not have, such as some of extent one, are
     // skipped.
     std::vector<std::vector<ir::DimId>> expose_axes(ir::ExprId& x, const AxisGroups& groups);
+    // Whether the dimensions follow one another as the axes do, so that one can count along them.
+    bool in_order(const std::vector<ir::DimId>& dims, const std::vector<Axis>& axes) const;
     // The kernel's dimension that consists of this axis alone; nullopt if there is none.
     std::optional<ir::DimId> axis_dim(Axis axis) const;
     // Whether the dimension is one of the layout's atoms.

@@ -20,6 +20,15 @@ const std::vector<std::int64_t>& sizes_of(const Graph& graph, ValueId value) {
     return graph[value].type->sizes;
 }
 
+// Whether the node copies a tensor, perhaps to a wider type.
+bool keeps_numbers(const Graph& graph, const Node& node) {
+    if (node.target == "aten.clone.default") return true;
+    if (node.target != "aten._to_copy.default") return false;
+    const DType from = graph[std::get<ValueId>(node.inputs[0].value)].type->dtype;
+    const DType to = graph[node.outputs.front()].type->dtype;
+    return from == to || (info(from).floating && to == DType::f32);
+}
+
 }  // namespace
 
 Shape broadcast_shape(const graph::TensorType& type, const Shape& result) {
@@ -127,6 +136,8 @@ std::string Space::absorb_pointwise(const Graph& graph, NodeId id) {
         if (value && !contains(*value)) add_side(graph, id, argument.name, *value, shape);
     }
     if (half) halves_[result] = *half;
+    if (keeps_numbers(graph, node) && exact_.contains(std::get<ValueId>(node.inputs[0].value)))
+        exact_.insert(result);
     place(result, std::move(shape));
     return "";
 }
@@ -145,6 +156,7 @@ std::string Space::absorb_view(const Graph& graph, const Node& node) {
     const auto& sizes = sizes_of(graph, result);
     Shape shape(sizes.size());
     if (const auto axis = halved(source)) halves_[result] = *axis;
+    if (exact_.contains(source)) exact_.insert(result);
     if (node.target == "aten.permute.default") {
         const auto& dims = std::get<std::vector<std::int64_t>>(*graph::find_argument(node, "dims"));
         for (std::size_t i = 0; i < shape.size(); ++i)

@@ -12,6 +12,7 @@
 
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -71,6 +72,8 @@ class Space {
     // Makes `value` part of the region; the product's result must be placed first.
     void place(graph::ValueId value, Shape shape);
     bool contains(graph::ValueId value) const { return shapes_.contains(value); }
+    // Says that the value is read from memory, so that the kernel has exactly torch's numbers.
+    void mark_exact(graph::ValueId value) { exact_.insert(value); }
     const Shape& shape(graph::ValueId value) const { return shapes_.at(value); }
     const std::vector<SideUse>& sides() const { return sides_; }
     // The axis along which the value is one of two halves, or is computed from halves.
@@ -130,6 +133,7 @@ class Space {
     std::map<graph::NodeId, AxisGroups> groups_;
     std::map<graph::NodeId, AxisWindows> windows_;
     std::map<graph::ValueId, Axis> halves_;  // the axis that each half lacks
+    std::set<graph::ValueId> exact_;         // from mark_exact(), and views and copies of those
     std::int64_t product_size_ = 0;  // elements of the product's result, or of the first value
 };
 

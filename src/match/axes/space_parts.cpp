@@ -2,7 +2,9 @@
 // row-wise ones. Functions of Space (space.h).
 #include <algorithm>
 
+#include "graph/operators.h"
 #include "match/axes/space.h"
+#include "match/operators/places.h"
 #include "match/operators/rowwise.h"
 
 namespace fact::match {
@@ -75,6 +77,10 @@ std::string Space::absorb_rowwise(const Graph& graph, NodeId id) {
     const ValueId source = std::get<ValueId>(node.inputs.front().value);
     if (!contains(source)) return "its first input is not computed from the product";
     if (halved(source)) return "it reduces over one of two halves";
+    // Two results that differ in the last bit, ours and torch's, may be largest in another order.
+    const bool places = finds_places(node), exact = exact_.contains(source);
+    if (places && !exact && node.outputs.size() == 1)
+        return "it looks for a place in values that are not rounded as torch's are";
     const auto wanted = dim_groups(graph, node);
     // Where each group's part begins. All are found before axes are listed, because begin_of_part()
     // may split axes.
@@ -103,21 +109,27 @@ std::string Space::absorb_rowwise(const Graph& graph, NodeId id) {
         const bool reduced = op.reduces && holds((*wanted)[0].dims, dim);
         if (keeps_rank || !reduced) shape.push_back(std::move(axes));
     }
+    // The shape of targets that are the numbers of classes.
+    Shape samples = from;
+    if (graph::facts_of(node).along == graph::Along::classes)
+        samples.erase(samples.begin() + static_cast<std::ptrdiff_t>((*wanted)[1].dims.front()));
     // The shape of parameters that run along dimension 1.
     const Shape channel{from.size() > 1 ? from[1] : std::vector<Axis>{}};
     for (const auto& argument : node.inputs) {
         const auto* value = std::get_if<ValueId>(&argument.value);
         if (!value || *value == source) continue;
         if (contains(*value)) {  // the target of a loss may come of the same tensor as its input
-            if (shapes_.at(*value) == from && !has_channel_params(node)) continue;
+            if (shapes_.at(*value) == samples && !has_channel_params(node)) continue;
             return "its parameters are computed from its input";
         }
         if (has_channel_params(node))
             add_side({id, argument.name, *value, channel});
         else
-            add_side(graph, id, argument.name, *value, from);
+            add_side(graph, id, argument.name, *value, samples);
     }
     groups_[id] = std::move(groups);
+    if (places && exact && node.outputs.size() == 2 && unsupported_places(graph, node).empty())
+        place(node.outputs[1], shape);
     place(node.outputs.front(), std::move(shape));
     // The statistics, if the operator returns them too.
     if (has_channel_params(node))

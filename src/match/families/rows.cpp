@@ -119,6 +119,9 @@ std::vector<Candidate> find_rows(Search& search) {
         taken.insert(best->nodes.begin(), best->nodes.end());
         found.push_back(std::move(*best));
     }
+    for (std::size_t i = 0; i < search.graph.nodes.size(); ++i)
+        if (const Node& node = search.graph.nodes[i]; find_rowwise(node) && !graph::pools(node))
+            search.note(static_cast<NodeId>(i), unsupported_rowwise(search.graph, node));
     return found;
 }
 

@@ -14,12 +14,14 @@ namespace {
 
 using T = Translation;
 
-// As torch numbers the argument "reduction".
-constexpr int kNotReduced = 0, kReducedToMean = 1, kReducedToSum = 2;
+bool is_reduced(T& t, ExprId losses) {
+    return !t.kernel[losses].type.dims.empty() &&
+           t.number("reduction", kReducedToMean) != kNotReduced;
+}
 
 std::vector<ExprId> reduced(T& t, ExprId losses) {
+    if (!is_reduced(t, losses)) return {losses};
     const auto over = t.kernel[losses].type.dims;
-    if (over.empty()) return {losses};
     if (t.number("reduction", kReducedToMean) == kReducedToSum)
         return {t.build.reduce(ir::ReduceOp::sum, losses, over)};
     return {dsl::call_composite(t.kernel, "mean", {{"x", losses}}, over)};
@@ -45,7 +47,24 @@ ExprId rounded_corner(T& t, ExprId difference, double limit, double slope) {
     return t.build.select(t.build.binary(BinaryOp::lt, size, border), near, far);
 }
 
+// The norm of the difference of two vectors.
+ExprId distance(T& t, ExprId a, ExprId b, const std::vector<ir::DimId>& over) {
+    const ExprId away = plus(t, t.combine(BinaryOp::sub, a, b), t.number("eps", 1e-6));
+    const bool squares = t.number("p", 2) == 2;
+    if (over.empty() || !squares) {
+        const ExprId size = t.build.unary(UnaryOp::abs, away);
+        return over.empty() ? size : t.build.reduce(ir::ReduceOp::sum, size, over);
+    }
+    const ExprId square = t.build.binary(BinaryOp::mul, away, away);
+    return t.build.unary(UnaryOp::sqrt, t.build.reduce(ir::ReduceOp::sum, square, over));
+}
+
 }  // namespace
+
+bool is_loss_of_each(const graph::Node& node) {
+    return graph::facts_of(node).kind == graph::OperatorKind::loss &&
+           graph::int_argument(node, "reduction").value_or(kReducedToMean) == kNotReduced;
+}
 
 std::vector<ExprId> mse_loss(T& t, ExprId x, const LossDims&) {
     const ExprId away = difference(t, x);
@@ -94,10 +113,33 @@ std::vector<ExprId> bce_with_logits(T& t, ExprId x, const LossDims&) {
     return reduced(t, t.combine(BinaryOp::add, linear, softened));
 }
 
-std::string unsupported_loss(const graph::Node& node) {
-    if (graph::facts_of(node).kind != graph::OperatorKind::loss) return "";
-    if (graph::int_argument(node, "reduction").value_or(kReducedToMean) == kNotReduced)
-        return "its losses are not reduced to one number";
+std::vector<ExprId> pairwise_distance(T& t, ExprId x, const LossDims& dims) {
+    return {distance(t, x, t.operand("x2"), dims[1])};
+}
+
+std::vector<ExprId> triplet_margin_loss(T& t, ExprId x, const LossDims& dims) {
+    const ExprId positive = t.operand("positive"), negative = t.operand("negative");
+    const ExprId near = distance(t, x, positive, dims[1]);
+    ExprId far = distance(t, x, negative, dims[1]);
+    if (t.number("swap", 0) != 0)
+        far = t.combine(BinaryOp::min, far, distance(t, positive, negative, dims[1]));
+    const ExprId excess = plus(t, t.combine(BinaryOp::sub, near, far), t.number("margin", 1));
+    const ExprId losses = t.build.binary(BinaryOp::max, excess, t.build.literal(0));
+    return reduced(t, is_reduced(t, losses) ? t.stored(losses) : losses);
+}
+
+std::string unsupported_loss(const graph::Graph& graph, const graph::Node& node) {
+    const graph::OperatorFacts facts = graph::facts_of(node);
+    if (facts.along == graph::Along::vectors) {
+        const double order = graph::number_argument(node, "p").value_or(2);
+        if (order != 1 && order != 2) return "distances are computed in the norms 1 and 2 only";
+        const auto tensors = graph::tensor_inputs(node);
+        for (const graph::ValueId value : tensors)
+            if (graph[value].type->sizes != graph[tensors.front()].type->sizes)
+                return "its tensors have different shapes";
+        if (graph[tensors.front()].type->sizes.empty()) return "its tensors are single numbers";
+    }
+    if (facts.kind != graph::OperatorKind::loss) return "";
     for (const auto* name : {"weight", "pos_weight"})
         if (graph::tensor_argument(node, name)) return "its losses are weighted";
     return "";

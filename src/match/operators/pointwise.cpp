@@ -117,6 +117,40 @@ ExprId selu(T& t) {
     return elu_of(t, 1.6732632423543772848170429916717, 1.0507009873554804934193349852946, 1);
 }
 
+ExprId celu(T& t) {
+    const double alpha = t.number("alpha", 1);
+    return elu_of(t, alpha, 1, 1 / alpha);
+}
+
+ExprId threshold(T& t) {
+    const ExprId x = t.operand("self"), limit = t.build.literal(t.number("threshold", 0));
+    return t.build.select(t.build.binary(BinaryOp::le, x, limit),
+                          t.build.literal(t.number("value", 0)), x);
+}
+
+ExprId log_sigmoid(T& t) {
+    const ExprId x = t.operand("self"), size = t.build.unary(UnaryOp::abs, x);
+    const ExprId share = t.build.unary(UnaryOp::exp, t.build.unary(UnaryOp::neg, size));
+    const ExprId negative = t.build.binary(BinaryOp::min, x, t.build.literal(0));
+    return t.build.binary(BinaryOp::sub, negative, t.build.unary(UnaryOp::log1p, share));
+}
+
+template <BinaryOp op>
+ExprId add_combined(T& t) {
+    const ExprId combined = t.build.binary(op, t.operand("tensor1"), t.operand("tensor2"));
+    return t.build.binary(BinaryOp::add, t.operand("self"),
+                          scaled(t, combined, t.number("value", 1)));
+}
+
+// From the nearer end, as torch does.
+ExprId lerp(T& t) {
+    const double weight = t.number("weight", 0);
+    const ExprId from = t.operand("self"), to = t.operand("end");
+    const ExprId way = t.build.binary(BinaryOp::sub, to, from);
+    if (std::abs(weight) < 0.5) return t.build.binary(BinaryOp::add, from, scaled(t, way, weight));
+    return t.build.binary(BinaryOp::sub, to, scaled(t, way, 1 - weight));
+}
+
 ExprId softplus(T& t) {
     const double beta = t.number("beta", 1), threshold = t.number("threshold", 20);
     const ExprId x = t.operand("self"), steep = scaled(t, x, beta);
@@ -199,6 +233,7 @@ ExprId constant(T& t) {
 const std::vector<std::string_view> kSelf{"self"}, kPair{"self", "other"};
 const std::vector<std::string_view> kWhere{"condition", "self", "other"};
 const std::vector<std::string_view> kMasked{"self", "mask", "value"}, kNone{};
+const std::vector<std::string_view> kThree{"self", "tensor1", "tensor2"}, kEnds{"self", "end"};
 
 const std::vector<PointwiseOp> kPointwiseOps{
     {"aten.add.Tensor", "add", kPair, add},
@@ -215,7 +250,9 @@ const std::vector<PointwiseOp> kPointwiseOps{
     {"aten.pow.Tensor_Scalar", "pow", kSelf, power},
     {"aten.square.default", "square", kSelf, square},
     {"aten.exp.default", "exp", kSelf, unary<UnaryOp::exp>},
+    {"aten.expm1.default", "expm1", kSelf, unary<UnaryOp::expm1>},
     {"aten.log.default", "log", kSelf, unary<UnaryOp::log>},
+    {"aten.log1p.default", "log1p", kSelf, unary<UnaryOp::log1p>},
     {"aten.sqrt.default", "sqrt", kSelf, unary<UnaryOp::sqrt>},
     {"aten.rsqrt.default", "rsqrt", kSelf, unary<UnaryOp::rsqrt>},
     {"aten.reciprocal.default", "reciprocal", kSelf, unary<UnaryOp::reciprocal>},
@@ -235,6 +272,12 @@ const std::vector<PointwiseOp> kPointwiseOps{
     {"aten.leaky_relu.default", "leaky_relu", kSelf, leaky_relu},
     {"aten.elu.default", "elu", kSelf, elu},
     {"aten.selu.default", "selu", kSelf, selu},
+    {"aten.celu.default", "celu", kSelf, celu},
+    {"aten.threshold.default", "threshold", kSelf, threshold},
+    {"aten.log_sigmoid.default", "log_sigmoid", kSelf, log_sigmoid},
+    {"aten.addcmul.default", "addcmul", kThree, add_combined<BinaryOp::mul>},
+    {"aten.addcdiv.default", "addcdiv", kThree, add_combined<BinaryOp::div>},
+    {"aten.lerp.Scalar", "lerp", kEnds, lerp},
     {"aten.hardsigmoid.default", "hardsigmoid", kSelf, hardsigmoid},
     {"aten.hardswish.default", "hardswish", kSelf, hardswish},
     {"aten.abs.default", "abs", kSelf, unary<UnaryOp::abs>},

@@ -4,17 +4,17 @@
 
 #include <algorithm>
 #include <limits>
-#include <numeric>
 
 #include "dsl/composite_call.h"
 #include "graph/arguments.h"
 #include "graph/operators.h"
+#include "match/operators/class_losses.h"
 #include "match/operators/losses.h"
+#include "match/operators/places.h"
 #include "match/operators/pointwise.h"
 
 namespace fact::match {
 
-using graph::Along;
 using graph::Graph;
 using graph::Node;
 using graph::ValueId;
@@ -27,83 +27,6 @@ namespace {
 
 using T = Translation;
 using Dims = std::vector<std::vector<ir::DimId>>;
-using Groups = Result<std::vector<DimGroup>>;
-using Ints = std::vector<std::int64_t>;
-
-const std::vector<std::int64_t>& sizes_of_input(const Graph& graph, const Node& node) {
-    return graph[std::get<ValueId>(node.inputs.front().value)].type->sizes;
-}
-
-std::vector<std::size_t> from_dim(std::size_t first, std::size_t rank) {
-    std::vector<std::size_t> dims(rank > first ? rank - first : 0);
-    std::iota(dims.begin(), dims.end(), first);
-    return dims;
-}
-
-// The argument "dim", one or several; all dimensions if it is missing.
-Groups along_dim(const Graph& graph, const Node& node) {
-    const std::size_t rank = sizes_of_input(graph, node).size();
-    Ints wanted = graph::dims_argument(node);
-    if (wanted.empty()) return std::vector<DimGroup>{{from_dim(0, rank), {}}};
-    DimGroup group;
-    for (const std::int64_t dim : wanted) {
-        const std::int64_t at = dim < 0 ? dim + static_cast<std::int64_t>(rank) : dim;
-        if (at < 0 || at >= static_cast<std::int64_t>(rank))
-            return Error{"its dim is out of range", ""};
-        group.dims.push_back(static_cast<std::size_t>(at));
-    }
-    return std::vector<DimGroup>{group};
-}
-
-Groups along_last(const Graph& graph, const Node& node) {
-    const std::size_t rank = sizes_of_input(graph, node).size();
-    const std::size_t count = graph::ints_argument(node, "normalized_shape").size();
-    return std::vector<DimGroup>{{from_dim(rank - count, rank), {}}};
-}
-
-Groups along_group(const Graph& graph, const Node& node) {
-    const auto& sizes = sizes_of_input(graph, node);
-    const std::int64_t groups = graph::int_argument(node, "num_groups").value_or(1);
-    if (sizes.size() < 2 || groups < 1 || sizes[1] % groups != 0)
-        return Error{"its number of channels is not a multiple of its number of groups", ""};
-    return std::vector<DimGroup>{{from_dim(2, sizes.size()), DimGroup::Part{1, sizes[1] / groups}}};
-}
-
-Groups along_channel(const Graph& graph, const Node& node) {
-    if (!graph::flag_argument(node, "use_input_stats", true))
-        return Error{"it normalises by running statistics", ""};
-    if (graph::tensor_argument(node, "running_mean"))
-        return Error{"it updates running statistics in place, which is left to torch", ""};
-    return std::vector<DimGroup>{{from_dim(2, sizes_of_input(graph, node).size()), {}}};
-}
-
-Groups along_batch(const Graph& graph, const Node& node) {
-    if (!graph::flag_argument(node, "training", true))
-        return Error{"it does not use the statistics of its input", ""};
-    std::vector<std::size_t> dims = from_dim(2, sizes_of_input(graph, node).size());
-    dims.insert(dims.begin(), 0);
-    return std::vector<DimGroup>{{dims, {}}};
-}
-
-Groups along_window(const Graph& graph, const Node& node) {
-    const auto& sizes = sizes_of_input(graph, node);
-    const Ints size = graph::ints_argument(node, "kernel_size"),
-               step = graph::ints_argument(node, "stride");
-    const Ints padding = graph::ints_argument(node, "padding"),
-               gap = graph::ints_argument(node, "dilation");
-    const bool plain = size.size() == 1 && (step.empty() || step == size) &&
-                       (padding.empty() || padding == Ints{0}) && (gap.empty() || gap == Ints{1});
-    if (!plain) return Error{"its windows overlap, leave gaps or are padded", ""};
-    if (sizes.back() % size[0] != 0)
-        return Error{"the length of its rows is not a multiple of its window", ""};
-    return std::vector<DimGroup>{{{}, DimGroup::Part{sizes.size() - 1, size[0]}}};
-}
-
-Groups rows_and_columns(const Graph& graph, const Node& node) {
-    const std::size_t rank = sizes_of_input(graph, node).size();
-    if (rank < 2) return Error{"its input is not a matrix", ""};
-    return std::vector<DimGroup>{{{rank - 2}, {}}, {{rank - 1}, {}}};
-}
 
 // dims[0] is empty if all reduced dimensions have extent one: then nothing changes.
 template <ReduceOp op>
@@ -216,7 +139,7 @@ std::vector<ExprId> running_statistics(T& t, ExprId x, const Dims&) {
 
 template <BinaryOp op>
 std::vector<ExprId> triangle(T& t, ExprId x, const Dims& dims) {
-    const ExprId row = t.build.index(dims[0].at(0)), column = t.build.index(dims[1].at(0));
+    const ExprId row = place_along(t, dims[0]), column = place_along(t, dims[1]);
     const auto offset = static_cast<std::int64_t>(t.number("diagonal", 0));
     const ExprId shifted =
         offset == 0 ? row
@@ -244,15 +167,19 @@ std::string unsupported_order(const Node& node) {
     return known ? "" : fmt::format("norms of order {} are left to torch", number);
 }
 
+constexpr RowwiseKind kOther = RowwiseKind::other;
+
 const std::vector<RowwiseOp> kRowwiseOps{
     {"aten.sum.dim_IntList", "sum", "self", true, reduce<ReduceOp::sum>},
     {"aten.sum.default", "sum", "self", true, reduce<ReduceOp::sum>},
     {"aten.mean.dim", "mean", "self", true, mean, RowwiseKind::mean},
     {"aten.mean.default", "mean", "self", true, mean, RowwiseKind::mean},
-    {"aten.max.dim", "max", "self", true, reduce<ReduceOp::max>},
+    {"aten.max.dim", "max", "self", true, extreme_and_place<ReduceOp::max>, kOther, true},
+    {"aten.argmax.default", "argmax", "self", true, place_of<ReduceOp::max>, kOther, true},
     {"aten.max.default", "max", "self", true, reduce<ReduceOp::max>},
     {"aten.amax.default", "max", "self", true, reduce<ReduceOp::max>},
-    {"aten.min.dim", "min", "self", true, reduce<ReduceOp::min>},
+    {"aten.min.dim", "min", "self", true, extreme_and_place<ReduceOp::min>, kOther, true},
+    {"aten.argmin.default", "argmin", "self", true, place_of<ReduceOp::min>, kOther, true},
     {"aten.min.default", "min", "self", true, reduce<ReduceOp::min>},
     {"aten.amin.default", "min", "self", true, reduce<ReduceOp::min>},
     {"aten.logsumexp.default", "logsumexp", "self", true, logsumexp},
@@ -283,8 +210,12 @@ const std::vector<RowwiseOp> kRowwiseOps{
     {"aten.huber_loss.default", "huber_loss", "self", true, huber_loss},
     {"aten.kl_div.default", "kl_div", "self", true, kl_div},
     {"aten.binary_cross_entropy_with_logits.default", "bce", "self", true, bce_with_logits},
-    {"aten.tril.default", "tril", "self", false, triangle<BinaryOp::le>},
-    {"aten.triu.default", "triu", "self", false, triangle<BinaryOp::ge>},
+    {"aten.cross_entropy_loss.default", "cross_entropy", "self", true, cross_entropy, kOther, true},
+    {"aten.nll_loss_nd.default", "nll_loss", "self", true, nll_loss, kOther, true},
+    {"aten.triplet_margin_loss.default", "triplet_loss", "anchor", true, triplet_margin_loss},
+    {"aten.pairwise_distance.default", "distance", "x1", true, pairwise_distance},
+    {"aten.tril.default", "tril", "self", false, triangle<BinaryOp::le>, kOther, true},
+    {"aten.triu.default", "triu", "self", false, triangle<BinaryOp::ge>, kOther, true},
 };
 
 }  // namespace
@@ -294,45 +225,9 @@ const RowwiseOp* find_rowwise(const Node& node) {
     return row == kRowwiseOps.end() ? nullptr : &*row;
 }
 
-Groups dim_groups(const Graph& graph, const Node& node) {
-    switch (graph::facts_of(node).along) {
-        case Along::nothing:
-            return Error{"it reduces over no dimension", ""};
-        case Along::dims:
-            return along_dim(graph, node);
-        case Along::last:
-            return along_last(graph, node);
-        case Along::group:
-            return along_group(graph, node);
-        case Along::channel:
-            return along_channel(graph, node);
-        case Along::batch:
-            return along_batch(graph, node);
-        case Along::running:
-            return std::vector<DimGroup>{};
-        case Along::window:
-            return along_window(graph, node);
-        case Along::matrix:
-            return rows_and_columns(graph, node);
-    }
-    throw InternalError("dim_groups: no such Along");
-}
-
-bool has_channel_params(const Node& node) {
-    switch (graph::facts_of(node).along) {
-        case Along::group:
-        case Along::channel:
-        case Along::batch:
-        case Along::running:
-            return true;
-        case Along::nothing:
-        case Along::dims:
-        case Along::last:
-        case Along::window:
-        case Along::matrix:
-            return false;
-    }
-    throw InternalError("has_channel_params: no such Along");
+bool finds_places(const Node& node) {
+    const RowwiseOp* op = find_rowwise(node);
+    return op && op->counts && graph::facts_of(node).kind == graph::OperatorKind::reduction;
 }
 
 std::string unsupported_rowwise(const Graph& graph, const Node& node) {
@@ -342,19 +237,28 @@ std::string unsupported_rowwise(const Graph& graph, const Node& node) {
         !std::holds_alternative<ValueId>(node.inputs.front().value))
         return "its input is not a plain tensor";
     for (const auto& argument : node.inputs)
-        if (const auto* value = std::get_if<ValueId>(&argument.value))
-            if (std::string reason = unsupported_type(graph, *value, true); !reason.empty())
+        if (const auto* value = std::get_if<ValueId>(&argument.value)) {
+            const bool number = op->counts && argument.name == "target";  // of a class
+            if (std::string reason = unsupported_type(graph, *value, !number); !reason.empty())
                 return reason;
-    if (std::string reason = unsupported_type(graph, node.outputs.front(), true); !reason.empty())
+        }
+    const bool computes = !finds_places(node);  // numbers that are not places
+    if (std::string reason = unsupported_type(graph, node.outputs.front(), computes);
+        !reason.empty())
         return reason;
     if (graph[node.outputs.front()].type->dtype == DType::boolean)
         return "row-wise operators with a bool result are left to torch";
     const DType input = graph[std::get<ValueId>(node.inputs.front().value)].type->dtype;
     if (!info(input).floating)
         return fmt::format("its input is {}, not a floating type", info(input).name);
-    if (std::string reason = unsupported_loss(node); !reason.empty()) return reason;
+    if (std::string reason = unsupported_loss(graph, node); !reason.empty()) return reason;
+    if (std::string reason = unsupported_class_loss(graph, node); !reason.empty()) return reason;
     if (std::string reason = unsupported_order(node); !reason.empty()) return reason;
     if (std::string reason = unsupported_similarity(graph, node); !reason.empty()) return reason;
+    if (op->counts && op->reduces && node.outputs.size() == 1) {
+        const std::string reason = unsupported_places(graph, node);
+        if (!reason.empty()) return reason;
+    }
     const auto groups = dim_groups(graph, node);
     return groups ? "" : groups.error().message;
 }

@@ -36,13 +36,19 @@ struct RowwiseOp {
     std::vector<ir::ExprId> (*build)(Translation&, ir::ExprId,
                                      const std::vector<std::vector<ir::DimId>>&);
     RowwiseKind kind = RowwiseKind::other;
+    // It uses the index along a group: of a loss, along the classes; of others, along any.
+    bool counts = false;
 };
+
+// Whether the node returns places along a dimension, alone or after the largest or smallest values.
+bool finds_places(const graph::Node& node);
 
 // The table's row for a node, or nullptr.
 const RowwiseOp* find_rowwise(const graph::Node& node);
 
 // The dimensions that the node works along: those it reduces or normalises over, or those whose
-// index it compares. An Error says why a kernel cannot compute the node.
+// index it compares. An Error says why a kernel cannot compute the node. Defined in
+// dim_groups.cpp, like has_channel_params.
 Result<std::vector<DimGroup>> dim_groups(const graph::Graph& graph, const graph::Node& node);
 // Whether the node's parameters (weight, bias, statistics) run along dimension 1, not along the
 // last dimensions.

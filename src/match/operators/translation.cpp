@@ -16,10 +16,20 @@ ExprId Translation::operand(const std::string& name) {
     return build.literal(number(name, 0));
 }
 
-ExprId Translation::combine(ir::BinaryOp op, ExprId a, ExprId b) {
+std::pair<ExprId, ExprId> Translation::aligned(ExprId a, ExprId b) {
     std::vector<ExprId> operands{a, b};
     align_(operands);
-    return build.binary(op, operands[0], operands[1]);
+    return {operands[0], operands[1]};
+}
+
+ExprId Translation::combine(ir::BinaryOp op, ExprId a, ExprId b) {
+    const auto [left, right] = aligned(a, b);
+    return build.binary(op, left, right);
+}
+
+ExprId Translation::stored(ExprId losses) {
+    kernel.exprs[ir::index(losses)].stored = true;
+    return losses;
 }
 
 bool Translation::has(std::string_view name) const {

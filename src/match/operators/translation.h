@@ -5,6 +5,7 @@
 #include <functional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "graph/graph.h"
@@ -35,6 +36,11 @@ class Translation {
     ir::ExprId operand(const std::string& name);
     // A binary operator on values whose dimensions may have different forms.
     ir::ExprId combine(ir::BinaryOp op, ir::ExprId a, ir::ExprId b);
+    // Two values in forms that can be combined.
+    std::pair<ir::ExprId, ir::ExprId> aligned(ir::ExprId a, ir::ExprId b);
+    // Keeps a value for each sample in memory: reduced at once, the long sum over all samples would
+    // be cut into parts, and with it every reduction before.
+    ir::ExprId stored(ir::ExprId losses);
     bool has(std::string_view name) const;        // neither absent nor None
     bool is_number(std::string_view name) const;  // given, and not as a tensor
     // `fallback` if the argument is absent or of another kind.

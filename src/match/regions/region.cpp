@@ -109,7 +109,7 @@ std::string find_outputs(const Graph& graph, const Facts& facts, const NodeSet& 
             const auto outside = used_outside(facts, value, nodes);
             if (!escapes && outside.empty()) continue;
             const bool is_first = value == graph[id].outputs.front();
-            if (is_first == several && !feeds_back(graph, facts, nodes, outside)) {
+            if ((several || !is_first) && !feeds_back(graph, facts, nodes, outside)) {
                 outputs.push_back(value);
                 continue;
             }
@@ -123,7 +123,8 @@ std::string find_outputs(const Graph& graph, const Facts& facts, const NodeSet& 
 // Whether a kernel can write the node's result.
 bool can_store(const Graph& graph, NodeId id) {
     const DType dtype = graph[graph[id].outputs.front()].type->dtype;
-    return dtype == DType::bf16 || dtype == DType::f16 || dtype == DType::f32;
+    return dtype == DType::bf16 || dtype == DType::f16 || dtype == DType::f32 ||
+           finds_places(graph[id]);
 }
 
 // Everything within reach but what reads, or is, a value that others read and no kernel can write.

@@ -18,6 +18,7 @@ std::optional<Anchor> start_at(const graph::Graph& graph, graph::ValueId root, s
         shape.push_back({anchor.space.add_axis(type.sizes[i])});
     }
     anchor.space.place(root, std::move(shape));
+    anchor.space.mark_exact(root);
     return anchor;
 }
 

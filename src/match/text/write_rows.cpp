@@ -20,13 +20,15 @@ std::string KernelWriter::write_rowwise(graph::NodeId id) {
     const bool has_product = region_.anchor.node != kNoProduct;
     const DType dtype = graph_[std::get<ValueId>(node.inputs.front().value)].type->dtype;
     if (has_product && dtype != DType::f32 && info(dtype).floating) x = build_.cast(dtype, x);
-    const auto dims = forms_->expose_axes(x, region_.anchor.space.groups().at(id));
-    for (const auto& group : dims) {
+    const AxisGroups& groups = region_.anchor.space.groups().at(id);
+    const auto dims = forms_->expose_axes(x, groups);
+    for (const auto& group : dims)
         if (group.empty() && !op.reduces)
             return fmt::format("{} works along a dimension of one element", node.name);
-        if (group.size() > 1 && dims.size() > 1)
-            return fmt::format("{} needs the index along a dimension that is split", node.name);
-    }
+    // The first of two groups is what a loss is reduced over, in any order.
+    for (std::size_t i = op.reduces && dims.size() > 1 ? 1 : 0; i < dims.size() && op.counts; ++i)
+        if (!forms_->in_order(dims[i], groups[i]))
+            return fmt::format("{} counts along dimensions that lie in another order", node.name);
     Translation translation(
         graph_, node, kernel_, forms_->aligner(),
         [&](const std::string& argument, ValueId value) { return operand(id, argument, value); });

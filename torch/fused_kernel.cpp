@@ -115,9 +115,8 @@ struct FusedKernel::State {
 
     // Whether the parameter is read only by launches that prepare workspaces from these sets.
     bool only_read_to_prepare(int param, const std::vector<ParamSet>& sets) const {
-        const LaunchRecord& record = compiled.kernel->record();
-        return std::ranges::all_of(record.launches, [&](const Launch& launch) {
-            return !reads(record, launch, param) ||
+        return std::ranges::all_of(compiled.kernel->record().launches, [&](const Launch& launch) {
+            return !reads(compiled.kernel->record(), launch, param) ||
                    std::ranges::find(sets, launch.prepares_from) != sets.end();
         });
     }

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <tuple>
+#include <utility>
 
 namespace fact {
 

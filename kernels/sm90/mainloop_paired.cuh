@@ -15,8 +15,7 @@ struct MainloopPaired : MainloopHalf<Config> {
                               Half::kTileK, Config::kClusterM>;
 
     struct Operands {
-        OperandA<Config> a;
-        MatrixOperand b;
+        MatrixOperand a, b;
         CUtensorMap const& other;  // the second product's counterpart of b
         template <int kBatches>
         __device__ void load(FullBarrier& full, unsigned char* stage, TileAt<kBatches> const& at,
@@ -25,15 +24,14 @@ struct MainloopPaired : MainloopHalf<Config> {
             BatchOf<Config::kBatchA, kBatches> const batch_a(at.batch);
             BatchOf<Config::kBatchB, kBatches> const batch_b(at.batch);
             auto const load_b = [&](CUtensorMap const& map, unsigned char* to) {
-                TileB::load(map, full, to, at.n * kTileColumns<Config>,
-                            a.template depth<Half::kTileK>(k), batch_b.at, m,
+                TileB::load(map, full, to, at.n * kTileColumns<Config>, k, batch_b.at, m,
                             Multicast<Config>::of_b(n));
             };
             // As in MainloopHalf, the tile that other blocks wait for too is loaded first.
             constexpr bool kSharesB = Config::kClusterM > 1;
             auto const load_a = [&] {
-                a.template load<TileA>(full, stage, at.m * Config::kTileM, k, batch_a.at, n,
-                                       Multicast<Config>::of_a(m));
+                TileA::load(a.map, full, stage, at.m * Config::kTileM, k, batch_a.at, n,
+                            Multicast<Config>::of_a(m));
             };
             if constexpr (!kSharesB) load_a();
             load_b(b.map, stage + TileA::kBytes);

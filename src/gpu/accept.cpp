@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <optional>
 
 #include "gpu/launch_plan.h"
 #include "support/division.h"
@@ -53,7 +54,11 @@ std::string map_refusal(std::string_view name, const TensorMapParam& param,
             return fmt::format(
                 "{} has {} elements along dimension {}, more than kernels count to ({})", name,
                 tensor.sizes[dim], dim, kMaxCount);
-        if (i == 0 || tensor.sizes[dim] == 1) continue;
+        if (tensor.sizes[dim] == 1) continue;
+        if (i == 0 && tensor.strides[dim] != 1)
+            return fmt::format("{} is not contiguous in its last dimension (stride {})", name,
+                               tensor.strides[dim]);
+        if (i == 0) continue;
         const std::int64_t stride = tensor.strides[dim] * bytes;
         if (stride <= 0 || stride % 16 != 0 || stride >= std::int64_t{1} << 40)
             return fmt::format(
@@ -171,11 +176,11 @@ std::string view_refusal(const LaunchRecord& record, const MergedView& view,
                          const TensorArg& tensor) {
     std::size_t dim = 0;
     for (const int run : view.runs) {
-        std::int64_t outer_stride = 0;  // of the nearest dimension outside with more than 1 element
+        std::optional<std::int64_t> outer_stride;  // of the nearest one outside that steps
         const std::size_t end = dim + static_cast<std::size_t>(run);
         for (const std::size_t first = dim; dim < end; ++dim) {
             if (tensor.sizes[dim] == 1) continue;
-            if (outer_stride != 0 && outer_stride != tensor.strides[dim] * tensor.sizes[dim])
+            if (outer_stride && outer_stride != tensor.strides[dim] * tensor.sizes[dim])
                 return fmt::format("{} is not contiguous across its dimensions {} to {}",
                                    title(record, view.tensor), first, end - 1);
             outer_stride = tensor.strides[dim];

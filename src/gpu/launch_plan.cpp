@@ -119,8 +119,10 @@ std::int64_t extent_product(std::span<const DimOf> dims, std::span<const TensorA
 }
 
 std::int64_t extent_of(const ExtentField& extent, std::span<const TensorArg> tensors) {
+    // Where no window fits, a divisor may be 0: such a call has no elements.
+    const auto divisor = multiplied(extent_product(extent.divisor_dims, tensors), extent.divisor);
     return ceil_div(multiplied(extent_product(extent.dims, tensors), extent.factor),
-                    multiplied(extent_product(extent.divisor_dims, tensors), extent.divisor));
+                    std::max<std::int64_t>(divisor, 1));
 }
 
 std::int64_t cluster_count(const PersistentGrid& grid, const std::array<int, 2>& cluster,

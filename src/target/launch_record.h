@@ -44,6 +44,13 @@ struct DimOf {
 struct WindowReach {
     int step = 1, first = 0, last = 0;
     bool operator==(const WindowReach&) const = default;
+
+    // The hardware's limits. The more dimensions have windows, the less far these reach: `first`
+    // and `last` are at least -reach(dims) and below it, a window is shorter than twice that.
+    static constexpr int kMaxStep = 8;
+    static constexpr int reach(std::size_t dims) {
+        return dims == 1 ? 1 << 15 : dims == 2 ? 1 << 7 : 1 << 4;
+    }
 };
 
 // A CUtensorMap over one tensor, innermost dimension first; kNoDim means an extent of one. `box` is

@@ -169,10 +169,10 @@ class Checker {
                 fmt::format("row of {} bytes in a tensor map's box", row_bytes));
     }
 
-    // The hardware's limits; the more dimensions have windows, the less far these reach.
     void check(const WindowReach& along, std::size_t dims) {
-        const int reach = dims == 1 ? 1 << 15 : dims == 2 ? 1 << 7 : 1 << 4;
-        require(along.step >= 1 && along.step <= 8, fmt::format("step of {}", along.step));
+        const int reach = WindowReach::reach(dims);
+        require(along.step >= 1 && along.step <= WindowReach::kMaxStep,
+                fmt::format("step of {}", along.step));
         for (const int end : {along.first, along.last})
             require(end >= -reach && end < reach, fmt::format("window at {}", end));
     }

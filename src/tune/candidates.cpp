@@ -7,6 +7,7 @@
 #include "dsl/dsl.h"
 #include "ir/extents.h"
 #include "lower/pipeline/lower.h"
+#include "match/text/cost.h"
 #include "schedule/schedule.h"
 #include "schedule/skeletons.h"
 #include "target/arch.h"
@@ -83,19 +84,7 @@ Candidate lowered(const ir::Kernel& kernel, const lower::LowerOptions& options,
 }
 
 lower::LowerOptions options_of(const match::Pattern& pattern, const ir::Kernel& kernel) {
-    lower::LowerOptions options;
-    for (const ir::Dim& dim : kernel.dims) {
-        const auto known = pattern.extents.find(dim.name);
-        options.extents.push_back(known == pattern.extents.end() ? ir::kUnknownExtent
-                                                                 : known->second);
-    }
-    std::string previous;  // the parts of one tensor follow one another and count once
-    for (const auto* bindings : {&pattern.params, &pattern.results})
-        for (const auto& binding : *bindings) {
-            if (binding.tensor != previous) options.alignment.push_back(binding.alignment);
-            previous = binding.tensor;
-        }
-    return options;
+    return match::lowering_of(kernel, pattern.extents, pattern.params, pattern.results);
 }
 
 }  // namespace

@@ -73,6 +73,7 @@ Result<LaunchRecord> with_plain_arguments(LaunchRecord record, int per_block) {
         grid.count.dims.push_back({first_output, d});
     }
     record.workspaces = {scratch};
+    record.views.clear();
 
     StructParam arguments;
     for (int tensor = 0; tensor <= num_bound; ++tensor) {  // the last one is the workspace

@@ -222,7 +222,7 @@ class Generator : Parts {
     };
     Windowed windowed(DType dtype, double outside, bool some_pointwise) {
         Windowed w;
-        w.batch = dim("B", {1, 2, 5}), w.channels = dim("C", {1, 3, 8, 24});
+        w.batch = dim("B", {1, 2, 5}), w.channels = dim("C", {1, 3, 8, 24, 64});
         w.channels_last = chance(50);
         constexpr const char* kNames[][3] = {{"H", "P", "R"}, {"W", "Q", "S"}, {"D", "O", "T"}};
         Dims space;

@@ -61,6 +61,23 @@ TEST(Views, NeedContiguousRuns) {
     EXPECT_EQ(why_refused(record, tensors), "");
 }
 
+TEST(Views, RepeatedDimensionsAreNotMerged) {
+    const LaunchRecord record = record_with_view();
+    std::vector<TensorArg> tensors{contiguous({4, 3, 5, 64}), contiguous({4, 3, 5, 64})};
+    tensors[1].strides[0] = 0;
+    EXPECT_EQ(why_refused(record, tensors), "y is not contiguous across its dimensions 0 to 2");
+}
+
+TEST(Views, RowsOfAMapAreContiguous) {
+    LaunchRecord record = record_with_view();
+    record.views = {{1, {1, 1, 2}}};
+    std::get<TensorMapParam>(record.launches[0].params[0]).dims = {2, 1, 0, kNoDim};
+    std::vector<TensorArg> tensors{contiguous({4, 8, 64, 1}), contiguous({4, 8, 64, 1})};
+    EXPECT_EQ(why_refused(record, tensors), "");
+    tensors[1].strides = {8 * 128, 128, 2, 1};
+    EXPECT_EQ(why_refused(record, tensors), "y is not contiguous in its last dimension (stride 2)");
+}
+
 TEST(Views, StrideIsThatOfTheInnermostDimensionThatSteps) {
     const LaunchRecord record = record_with_view();
     std::vector<TensorArg> tensors{contiguous({4, 1, 1, 64}), contiguous({4, 1, 1, 64})};

@@ -190,6 +190,7 @@ class Cutter {
                 store(products.front(), "one kernel computes one product");
                 return true;
             }
+            if (!form && store_merged_operand(root, products.back())) return true;
             if (products.back() != root) {
                 store(products.back(), "what follows does not fit into its epilogue");
                 return true;
@@ -225,6 +226,24 @@ class Cutter {
                 return true;
             }
         problem_ = form.error().message;
+        return false;
+    }
+
+    // What follows a product may need the factors of a dimension that an operand has merged: then a
+    // merged copy of the operand leaves the epilogue to the product.
+    bool store_merged_operand(ExprId root, ExprId product_id) {
+        const auto& product = std::get<ir::Product>(kernel_[product_id].node);
+        for (ExprId operand : {product.a, product.b}) {
+            while (!is_stored(operand) &&
+                   std::holds_alternative<ir::Permute>(kernel_[operand].node))
+                operand = std::get<ir::Permute>(kernel_[operand].node).x;
+            if (is_stored(operand) || !merges_in_memory(operand)) continue;
+            auto read = stored_except(root);
+            read.insert(operand);
+            if (!product_form(extract_stage(kernel_, {root}, read).kernel)) continue;
+            store(operand, "what follows its product needs the factors of its dimensions");
+            return true;
+        }
         return false;
     }
 

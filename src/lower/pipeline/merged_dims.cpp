@@ -130,6 +130,7 @@ class DimMerger {
         const auto* param = std::get_if<ir::Param>(&from_[windows.images].node);
         if (!param) return std::nullopt;
         const auto images = matrix(param->index, from_[windows.images].type.dims);
+        if (!images) return std::nullopt;
         const ExprId behind = ir::behind_reorderings(from_, id);
         const auto& places = std::get<ir::Window>(from_[behind].node).places;
         const auto& order = from_[std::get<ir::View>(from_[id].node).x].type.dims;
@@ -179,6 +180,7 @@ std::optional<MergedDims> merged_dims(const ir::Kernel& kernel, const std::vecto
     for (std::size_t first = 0; first < tensor.size();) {
         int run = 0;
         for (const DimId dim : wanted) {
+            if (ir::contains(merged.dims, dim)) continue;  // another run of the tensor is it
             const auto factors = kernel.factors({dim});
             std::vector<DimId> held;
             for (std::size_t i = first; i < tensor.size() && held.size() < factors.size(); ++i) {

@@ -88,6 +88,8 @@ class RecordBuilder {
         record_.workspaces.push_back({DType::f32, {{depth, 1, kMaximumSpan}, batch, columns}});
 
         record_.alignments.push_back({b, 16});  // the passes read four elements at a time
+        if (form_.a.windows)                    // each tap begins with a block of B
+            record_.alignments.push_back({form_.a.param, kBlockDepth * info(DType::f32).bytes});
 
         StructBuilder source;
         source.add(PointerField{b});

@@ -21,11 +21,8 @@ int channel_dim(const ir::Kernel& kernel, const OperandForm& operand) {
 
 std::optional<TensorMapParam> window_map(const ir::Kernel& kernel, const OperandForm& operand,
                                          int places) {
-    constexpr std::int64_t kMaxStep = 8;
     const std::vector<ir::DimId>& all = operand.windows->places;
-    // Bits of a window's first element, with its sign, and of the distance of its last.
-    const std::int64_t reach = std::int64_t{1} << (all.size() == 1 ? 15 : all.size() == 2 ? 7 : 4);
-    const std::int64_t span = std::int64_t{1} << (all.size() == 1 ? 16 : all.size() == 2 ? 8 : 5);
+    const std::int64_t reach = WindowReach::reach(all.size());
     const auto& dims = image_dims(kernel, operand);
     TensorMapParam map;
     map.tensor = operand.param;
@@ -36,8 +33,8 @@ std::optional<TensorMapParam> window_map(const ir::Kernel& kernel, const Operand
         if (!taps) return std::nullopt;
         const std::int64_t last_tap = rule.dilation * (*taps - 1);
         const std::int64_t last = rule.after - last_tap;
-        if (rule.stride > kMaxStep || last_tap >= span || rule.before > reach || last < -reach ||
-            last >= reach)
+        if (rule.stride > WindowReach::kMaxStep || last_tap >= 2 * reach || rule.before > reach ||
+            last < -reach || last >= reach)
             return std::nullopt;
         map.windows.push_back({static_cast<int>(rule.stride), -static_cast<int>(rule.before),
                                static_cast<int>(last)});

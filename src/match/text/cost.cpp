@@ -9,7 +9,6 @@
 #include <unordered_set>
 
 #include "ir/extents.h"
-#include "lower/pipeline/lower.h"
 #include "sol/work.h"
 #include "target/arch.h"
 
@@ -107,17 +106,31 @@ Result<lower::Pipeline> pipeline_of(const WrittenKernel& written, const Options&
         return lower::cut(written.kernel,
                           {.two_sums = arch && info(arch->skeletons.front()).two_sums});
     }
-    lower::LowerOptions lowering;
+    lower::LowerOptions lowering =
+        lowering_of(written.kernel, written.extents, written.params, written.results);
     lowering.arch = options.arch;
-    for (const ir::Dim& dim : written.kernel.dims) {
-        const auto known = written.extents.find(dim.name);
-        lowering.extents.push_back(known == written.extents.end() ? ir::kUnknownExtent
-                                                                  : known->second);
-    }
     return lower::stages(written.kernel, lowering);
 }
 
 }  // namespace
+
+lower::LowerOptions lowering_of(const ir::Kernel& kernel,
+                                const std::map<std::string, std::int64_t>& extents,
+                                const std::vector<graph::Binding>& params,
+                                const std::vector<graph::Binding>& results) {
+    lower::LowerOptions options;
+    for (const ir::Dim& dim : kernel.dims) {
+        const auto known = extents.find(dim.name);
+        options.extents.push_back(known == extents.end() ? ir::kUnknownExtent : known->second);
+    }
+    std::string previous;  // the parts of one tensor follow one another and count once
+    for (const auto* bindings : {&params, &results})
+        for (const graph::Binding& binding : *bindings) {
+            if (binding.tensor != previous) options.alignment.push_back(binding.alignment);
+            previous = binding.tensor;
+        }
+    return options;
+}
 
 double elements(const WrittenKernel& written, const std::vector<ir::DimId>& dims) {
     return elements(written.kernel, written.extents, dims);

@@ -1,7 +1,11 @@
 // What a region costs as fused kernels, and as separate operators.
 #pragma once
 
-#include "lower/pipeline/cut.h"
+#include <map>
+#include <string>
+#include <vector>
+
+#include "lower/pipeline/lower.h"
 #include "match/axes/layout.h"
 #include "match/patterns/pattern.h"
 #include "match/regions/region.h"
@@ -28,6 +32,12 @@ Cost cost_of(const graph::Graph& graph, const std::vector<graph::NodeId>& nodes,
 // flops.
 double add_operators(const graph::Graph& graph, const std::vector<graph::NodeId>& nodes,
                      const Options& options, const GpuSpec& gpu, Cost& cost);
+
+// What lowering may know of a kernel whose tensors are bound to these values of the graph.
+lower::LowerOptions lowering_of(const ir::Kernel& kernel,
+                                const std::map<std::string, std::int64_t>& extents,
+                                const std::vector<graph::Binding>& params,
+                                const std::vector<graph::Binding>& results);
 
 // The number of elements of a tensor of the kernel with these dimensions.
 double elements(const WrittenKernel& written, const std::vector<ir::DimId>& dims);

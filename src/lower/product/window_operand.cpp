@@ -27,6 +27,22 @@ std::vector<DimId> joined(std::vector<DimId> list, const std::vector<DimId>& mor
     return list;
 }
 
+// The dimensions of what the window looks at, as window_operand() takes them: images first, then
+// those with windows, then channels. nullopt if there are others, or if it is a single image.
+std::optional<std::vector<DimId>> channels_last(const ir::Kernel& kernel,
+                                                const ir::Window& window) {
+    const auto& dims = kernel[window.x].type.dims;
+    if (dims.size() != window.places.size() + 2) return std::nullopt;
+    std::vector<DimId> order, others;
+    for (const DimId dim : dims) {
+        const bool has_windows = std::ranges::any_of(
+            window.places, [&](DimId places) { return kernel[places].window->of == dim; });
+        (has_windows ? order : others).push_back(dim);
+    }
+    if (others.size() != 2 || others.front() != dims.front()) return std::nullopt;
+    return joined(joined({others.front()}, order), {others.back()});
+}
+
 }  // namespace
 
 std::optional<WindowOperand> window_operand(const ir::Kernel& kernel, ExprId operand, Side side) {
@@ -83,29 +99,16 @@ ir::Kernel with_channels_last(const ir::Kernel& kernel) {
     for (std::size_t i = 0; i < kernel.exprs.size(); ++i) {
         ir::Expr expr = kernel.exprs[i];
         ir::for_each_operand(expr.node, [&](ExprId& x) { x = copies[ir::index(x)]; });
-        const auto* window = std::get_if<ir::Window>(&expr.node);
-        const auto& dims = window ? to[window->x].type.dims : expr.type.dims;
-        if (!is_operand[i] || dims.size() != window->places.size() + 2) {
+        const auto order =
+            is_operand[i] ? channels_last(to, std::get<ir::Window>(expr.node)) : std::nullopt;
+        if (!order) {
             copies.push_back(to.add(std::move(expr)));
             continue;
         }
-        std::vector<DimId> order{dims.front()}, channels;
-        for (const DimId dim : dims) {
-            const bool has_windows = std::ranges::any_of(
-                window->places, [&](DimId places) { return to[places].window->of == dim; });
-            if (has_windows)
-                order.push_back(dim);
-            else if (dim != order.front())
-                channels.push_back(dim);
-        }
-        if (channels.size() != 1) {  // images are not the outermost dimension
-            copies.push_back(to.add(std::move(expr)));
-            continue;
-        }
-        const ir::Window of = *window;
-        const ExprId images = build.permute(of.x, joined(order, channels));
+        const ir::Window window = std::get<ir::Window>(expr.node);
+        const ExprId images = build.permute(window.x, *order);
         copies.push_back(
-            build.permute(build.window(images, of.places, of.outside), expr.type.dims));
+            build.permute(build.window(images, window.places, window.outside), expr.type.dims));
     }
     for (ir::Output& output : to.outputs) output.value = copies[ir::index(output.value)];
     return to;

@@ -300,14 +300,9 @@ class AttentionWriter {
 
     // See AttentionPattern::one_kernel.
     bool one_kernel(const WrittenKernel& written, const Options& options) const {
-        lower::LowerOptions lowering;
+        lower::LowerOptions lowering =
+            lowering_of(kernel_, written.extents, written.params, written.results);
         lowering.arch = options.arch;
-        lowering.extents.resize(kernel_.dims.size());
-        for (std::size_t i = 0; i < kernel_.dims.size(); ++i)
-            lowering.extents[i] =
-                static_cast<std::int64_t>(elements(written, {static_cast<ir::DimId>(i)}));
-        for (const auto* bindings : {&params_, &results_})
-            for (const auto& binding : *bindings) lowering.alignment.push_back(binding.alignment);
         const auto stages = lower::stages(kernel_, lowering);
         if (!stages || stages->stages.back().kind != lower::StageKind::attention) return false;
         // A kernel before it may write the bias in another layout, but not if that copy is as large

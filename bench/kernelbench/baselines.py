@@ -3,7 +3,7 @@
     python bench/kernelbench/baselines.py PROBLEM.py TIMES.json
 
 For problems of which no package was made. Measured like the packages of the others: on the same
-inputs, in training mode, in turns, one call at a time.
+inputs, in training mode, in turns, one call at a time, while no other run uses the GPU.
 """
 
 import json
@@ -18,10 +18,12 @@ def times(problem, device="cuda"):
     """Medians in microseconds, by name; what fails has none."""
     import torch
     from fact import _timing
-    from fact.trace import load_model
+    from fact._turn import Turn
+    from fact.trace import load_model, to_device
 
-    with torch.no_grad():
-        module, inputs = load_model(problem, device=device, training=True)
+    module, inputs = load_model(problem, training=True)
+    with torch.no_grad(), Turn(device):
+        module, inputs = to_device(problem, module, inputs, device)
         modules = {"eager": module, "torch.compile": torch.compile(module)}
         works = {}
         for name, one in modules.items():

@@ -5,15 +5,20 @@
 The evaluator is src/kernelbench/eval.py of the checkout, unchanged, with the numbers of trials that
 KernelBench's own scripts use. It seeds, builds Model and ModelNew, compares their results and times
 both. The verdict says whether NEW.py compiled and was correct, and how much faster than the
-reference it was; `why` says what was wrong, or why there is no verdict.
+reference it was; `why` says what was wrong, or why there is no verdict. No other run uses the GPU
+meanwhile, except while the problem makes its inputs.
 """
 
+import copy
 import importlib.util
 import json
 import sys
 import types
 import warnings
 from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "python"))
 
 TRIALS = {"num_correct_trials": 5, "num_perf_trials": 100, "measure_performance": True}
 # Of the evaluator's metadata, what says why a solution is not right; the first that is there counts.
@@ -25,12 +30,21 @@ def unavailable(*_, **__):
     raise ImportError("this library is not installed")
 
 
-# The evaluator's files import these to ask language models and to show progress. Judging uses none of
-# them, so that it can do without.
+class Fields:
+    """Stands in for pydantic's BaseModel: the evaluator's result is a class of fields with defaults."""
+
+    def __init__(self, **values):
+        for name in type(self).__annotations__:
+            setattr(self, name, values.get(name, copy.copy(getattr(type(self), name, None))))
+
+
+# The evaluator's files import these to ask language models, to show progress and to check types. Judging
+# can do without.
 UNUSED = {
     "dotenv": {"load_dotenv": lambda: None},  # called when the evaluator is imported
     "litellm": {"completion": unavailable},
     "openai": {"OpenAI": unavailable},
+    "pydantic": {"BaseModel": Fields},
     "requests": {},
     "tqdm": {"tqdm": unavailable},
 }
@@ -79,6 +93,28 @@ def failed(error):
     return {"compiled": False, "correct": False, **why} if torch.cuda.is_available() else why
 
 
+def make_inputs_aside(evaluator, turn):
+    """Problems make their inputs on the CPU, for seconds where they are large: others may use the GPU
+    meanwhile. What the evaluator gets is the same; one without this function keeps the GPU."""
+    load = getattr(evaluator, "load_original_model_and_inputs", None)
+    if load is None:
+        return
+
+    def loaded(*words, **options):
+        found = load(*words, **options)
+        if found is None:
+            return None
+        *others, get_inputs = found
+
+        def inputs():
+            with turn.aside():
+                return get_inputs()
+
+        return (*others, inputs)
+
+    evaluator.load_original_model_and_inputs = loaded
+
+
 def judge(checkout, problem, solution):
     sys.path.insert(0, str(Path(checkout) / "src"))
     missing = stand_in()
@@ -86,7 +122,11 @@ def judge(checkout, problem, solution):
         from kernelbench import eval as evaluator
     except ImportError as error:
         return {"why": f"the evaluator cannot be imported: {error}"}
-    with warnings.catch_warnings(record=True) as raised:
+    from fact._turn import Turn
+
+    turn = Turn()
+    make_inputs_aside(evaluator, turn)
+    with turn, warnings.catch_warnings(record=True) as raised:
         warnings.simplefilter("always")
         try:
             result = evaluator.eval_kernel_against_ref(

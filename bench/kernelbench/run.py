@@ -7,6 +7,10 @@ its own dtype and KernelBench's settings, which leave modules in training mode, 
 its own. Its package is then exported (`fact export --kernelbench`) and judged by the checkout's own
 evaluator, whose verdict stands beside ours (judge.py; --no-evaluator leaves it out).
 
+With --jobs N, N problems are worked on side by side: while one traces, compiles or makes its inputs,
+another has the GPU, which they use in turns. One that ran out of memory or time beside others is
+tried once more, alone, after them.
+
 OUT/levelN.json has one entry for each problem and is written after every one, so that the same
 command goes on where it was stopped (--again measures everything anew). What FACT leaves to torch
 whole counts as 1.00x, and has no ModelNew to judge. The last lines are a table, with fast_p as
@@ -19,19 +23,23 @@ import json
 import math
 import os
 import re
-import subprocess
+import shutil
+import signal
 import sys
+import tempfile
+import threading
 import time
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parents[2]
-sys.path.insert(0, str(ROOT / "bench"))
+HERE = Path(__file__).resolve().parent
+ROOT = HERE.parents[1]
+sys.path[:0] = [str(ROOT / "bench"), str(HERE)]
 
 import collect  # noqa: E402
+from crew import TIME_IS_UP, Crew, short_of_room, spread  # noqa: E402
 
 THRESHOLDS = (0, 1, 1.5, 2)
-HERE = Path(__file__).resolve().parent
-EXPORT_LIMIT = 60  # seconds
+EXPORT_LIMIT = SOL_LIMIT = 60  # seconds
 EVALUATOR_LIMIT = 300  # seconds, as in KernelBench's own scripts
 
 
@@ -88,15 +96,8 @@ def entry_of(run, status, seconds):
     return entry
 
 
-def status_of(command, limit, log):
-    """The exit status of a command, 124 if the time was up; what it prints goes to the file `log`."""
-    with open(log, "a") as file:
-        try:
-            return subprocess.run(
-                command, stdout=file, stderr=file, stdin=subprocess.DEVNULL, timeout=limit
-            ).returncode
-        except subprocess.TimeoutExpired:
-            return 124
+def number_of(name):
+    return int(re.match(r"\d+", name)[0])
 
 
 def fact(*words):
@@ -107,51 +108,99 @@ def script(name, *words):
     return [os.environ.get("FACT_PYTHON", sys.executable), str(HERE / name), *map(str, words)]
 
 
-def optimize(path, run, arguments):
-    """Runs `fact optimize` on a problem; the entry for it."""
-    started = time.monotonic()
-    run.parent.mkdir(parents=True, exist_ok=True)
-    run.with_suffix(".log").write_text("")
-    command = fact("optimize", path, "--training", "--run-dir", run, "--effort", arguments.effort)
-    status = status_of(command, arguments.limit, run.with_suffix(".log"))
-    return entry_of(run, status, time.monotonic() - started)
+class Problem:
+    """One problem and the files of its run; `crew` runs its commands."""
 
+    def __init__(self, path, arguments, crew):
+        self.path, self.arguments, self.crew = path, arguments, crew
+        self.name = path.stem
+        self.run = arguments.out / "runs" / f"level{arguments.level}" / str(number_of(path.name))
+        self.log = self.run.with_suffix(".log")
 
-def answer(command, limit, run, path):
-    """The JSON that a command writes to `path`, and its exit status."""
-    path.unlink(missing_ok=True)
-    status = status_of(command, limit, run.with_suffix(".log"))
-    return collect.read(path), status
+    def status(self, command, limit):
+        with open(self.log, "a") as file:
+            return self.crew.status(command, limit, file)
 
+    def answer(self, command, limit, path):
+        """The JSON that a command writes to `path`, and its exit status."""
+        path.unlink(missing_ok=True)
+        status = self.status(command, limit)
+        return collect.read(path), status
 
-def bound(run):
-    """The least time of the whole problem in microseconds, as `fact sol` computes it."""
-    done = subprocess.run(fact("sol", run, "--json"), capture_output=True, text=True, stdin=subprocess.DEVNULL)
-    return json.loads(done.stdout)["whole"]["ideal_us"] if done.returncode == 0 else None
+    def measured(self, anew):
+        """The entry without a verdict. `anew`: nothing of an earlier attempt is used, whose times may be
+        of what memory was left."""
+        self.run.parent.mkdir(parents=True, exist_ok=True)
+        self.log.write_text("")
+        if anew:
+            shutil.rmtree(self.run, ignore_errors=True)
+        started = time.monotonic()
+        command = fact("optimize", self.path, "--training", "--run-dir", self.run, "--effort", self.arguments.effort)
+        command += ["--jobs", str(self.crew.compilers())] if self.crew.jobs > 1 else []
+        command += ["--retune"] if anew else []
+        status = self.status(command, self.arguments.limit)
+        entry = entry_of(self.run, status, time.monotonic() - started)
+        if not entry.get("eager_us"):
+            entry |= self.baselines()
+        entry["bound_us"] = self.bound()
+        return entry
 
+    def bound(self):
+        """The least time of the whole problem in microseconds, as `fact sol` computes it."""
+        with tempfile.TemporaryFile("w+") as printed:
+            if self.crew.status(fact("sol", self.run, "--json"), SOL_LIMIT, printed):
+                return None
+            printed.seek(0)
+            return json.loads(printed.read())["whole"]["ideal_us"]
 
-def baselines(path, run, limit):
-    """Times of eager and torch.compile where `fact optimize` has measured none."""
-    found, _ = answer(script("baselines.py", path, run.with_suffix(".times")), limit, run, run.with_suffix(".times"))
-    times = found or {}
-    return {"eager_us": times.get("eager"), "compile_us": times.get("torch.compile")}
+    def baselines(self):
+        """Times of eager and torch.compile where `fact optimize` has measured none."""
+        times = self.run.with_suffix(".times")
+        found, _ = self.answer(script("baselines.py", self.path, times), self.arguments.limit, times)
+        found = found or {}
+        return {"eager_us": found.get("eager"), "compile_us": found.get("torch.compile")}
 
+    def judged(self, entry):
+        """The verdict of KernelBench's evaluator on the package of the run, and its exit status."""
+        if not entry.get("package"):
+            return {"why": "there is no package"}, 0
+        solution, verdict = (self.run.with_suffix(end) for end in (".py", ".verdict"))
+        status = self.status(fact("export", "--kernelbench", self.run / "package", "-o", solution), EXPORT_LIMIT)
+        if status:
+            return {"why": f"the export failed with status {status}: see {self.log.name}"}, status
+        command = script("judge.py", self.arguments.kernelbench, self.path, solution, verdict)
+        found, status = self.answer(command, EVALUATOR_LIMIT, verdict)
+        if found:
+            return collect.without_paths(found, self.run), status
+        # KernelBench's scripts count both as not compiled.
+        why = f"ended with status {status}: see {self.log.name}"
+        if status == TIME_IS_UP:
+            why = f"took more than {EVALUATOR_LIMIT} s"
+        return {"compiled": False, "correct": False, "why": f"the evaluator {why}"}, status
 
-def judged(path, run, entry, arguments):
-    """The verdict of KernelBench's evaluator on the package of a run."""
-    if not entry.get("package"):
-        return {"why": "there is no package"}
-    solution, verdict, log = (run.with_suffix(end) for end in (".py", ".verdict", ".log"))
-    status = status_of(fact("export", "--kernelbench", run / "package", "-o", solution), EXPORT_LIMIT, log)
-    if status:
-        return {"why": f"the export failed with status {status}: see {log.name}"}
-    command = script("judge.py", arguments.kernelbench, path, solution, verdict)
-    found, status = answer(command, EVALUATOR_LIMIT, run, verdict)
-    if found:
-        return collect.without_paths(found, run)
-    # KernelBench's scripts count both as not compiled.
-    why = f"took more than {EVALUATOR_LIMIT} s" if status == 124 else f"ended with status {status}: see {log.name}"
-    return {"compiled": False, "correct": False, "why": f"the evaluator {why}"}
+    def said(self, begin=0):
+        """What the log says from byte `begin` on."""
+        return self.log.read_bytes()[begin:].decode(errors="replace") if self.log.exists() else ""
+
+    def work(self, entry, keep):
+        """Measures and judges what the entry has not yet, and calls keep(entry) after each step."""
+        beside = self.crew.jobs > 1
+        reason = entry.pop("alone", None) if entry else None
+        if not entry or reason == "fact":
+            entry = self.measured(anew=reason is not None)
+            report = self.run / "report.json"
+            if beside and short_of_room(entry["status"], self.said(), report.read_text() if report.exists() else ""):
+                entry["alone"] = "fact"
+            keep(entry)
+        if not self.arguments.no_evaluator and "evaluator" not in entry and "alone" not in entry:
+            begin = self.log.stat().st_size if self.log.exists() else 0
+            verdict, status = self.judged(entry)
+            if beside and short_of_room(status, self.said(begin), json.dumps(verdict)):
+                entry["alone"] = "evaluator"
+            else:
+                entry["evaluator"] = verdict
+            keep(entry)
+        return entry
 
 
 def speedup(entry, name="fact_us"):
@@ -230,17 +279,60 @@ def evaluator_lines(results):
     return lines
 
 
-def write(path, results, arguments):
-    document = {
-        "date": time.strftime("%Y-%m-%dT%H:%M:%S+00:00", time.gmtime()),
-        "commit": collect.commit(),
-        "versions": collect.versions(),
-        "command": f"bench/kernelbench/run.py --level {arguments.level} --effort {arguments.effort}",
-        "problems": results,
-    }
-    partial = path.with_suffix(".new")
-    partial.write_text(json.dumps(document, indent=1) + "\n")
-    partial.replace(path)
+class Results:
+    """OUT/levelN.json: the entries by problem, in their order."""
+
+    def __init__(self, arguments):
+        self._path = arguments.out / f"level{arguments.level}.json"
+        command = f"bench/kernelbench/run.py --level {arguments.level} --effort {arguments.effort}"
+        self._about = {"commit": collect.commit(), "versions": collect.versions(), "command": command}
+        self._changing = threading.Lock()
+        kept = {} if arguments.again else (collect.read(self._path) or {})
+        self.entries = kept.get("problems", {})
+
+    def keep(self, name, entry):
+        with self._changing:
+            self.entries[name] = entry
+            self.entries = dict(sorted(self.entries.items(), key=lambda one: number_of(one[0])))
+            date = time.strftime("%Y-%m-%dT%H:%M:%S+00:00", time.gmtime())
+            partial = self._path.with_suffix(".new")
+            partial.write_text(json.dumps({"date": date, **self._about, "problems": self.entries}, indent=1) + "\n")
+            partial.replace(self._path)
+
+
+def work_on_all(paths, arguments, results):
+    """What is missing of the results; returns the names of what was left because the time was up."""
+    began = time.monotonic()
+
+    def unfinished(path, alone):
+        entry = results.entries.get(path.stem)
+        if not entry:
+            return not alone
+        judging = not arguments.no_evaluator and "evaluator" not in entry
+        return alone == ("alone" in entry) and (judging or entry.get("alone") == "fact")
+
+    def may_begin():
+        return not arguments.seconds or time.monotonic() - began <= arguments.seconds
+
+    left = []
+    for alone in (False, True):
+        crew = Crew(1 if alone else arguments.jobs)
+
+        def work(path, crew=crew):
+            problem = Problem(path, arguments, crew)
+            known = dict(results.entries.get(path.stem, {}))
+            entry = problem.work(known, lambda entry: results.keep(path.stem, dict(entry)))
+            again = "; beside others it ran out of memory or time: tried again alone" if "alone" in entry else ""
+            print(  # as one text: others print too
+                f"{path.stem}: {shown(speedup(entry))} ({entry['seconds']:.0f} s, status {entry['status']}); "
+                f"KernelBench's evaluator: {opinion(entry.get('evaluator'))}{again}\n",
+                end="",
+                flush=True,
+            )
+
+        todo = spread((path for path in paths if unfinished(path, alone)), crew.jobs)
+        left += [path.stem for path in crew.share_out(todo, work, may_begin)]
+    return left
 
 
 def main():
@@ -251,41 +343,27 @@ def main():
     parser.add_argument("--limit", type=float, default=150, help="seconds to optimize a problem (default: 150)")
     parser.add_argument("--effort", default="quick", help="of `fact optimize` (default: quick)")
     parser.add_argument("--seconds", type=float, help="begin no problem after this many seconds")
+    parser.add_argument("--jobs", type=int, default=1, help="problems at a time (default: 1)")
     parser.add_argument("--no-evaluator", action="store_true", help="leave out KernelBench's evaluator")
     parser.add_argument("--again", action="store_true", help="measure again what OUT has already")
     parser.add_argument("out", type=Path, metavar="OUT", help="folder for the results")
     arguments = parser.parse_args()
+    if arguments.jobs < 1:
+        parser.error("--jobs: at least 1")
     arguments.out.mkdir(parents=True, exist_ok=True)
-    path = arguments.out / f"level{arguments.level}.json"
-    kept = collect.read(path) or {}
-    results = {} if arguments.again else kept.get("problems", {})
-    began = time.monotonic()
-    for number, problem in problems(arguments.kernelbench, arguments.level, numbers(arguments.problems)).items():
-        entry = results.get(problem.stem)
-        judging = not arguments.no_evaluator and "evaluator" not in (entry or {})
-        if entry and not judging:
-            continue
-        if arguments.seconds and time.monotonic() - began > arguments.seconds:
-            print(f"left for the next call: from {problem.stem}")
-            break
-        run = arguments.out / "runs" / f"level{arguments.level}" / str(number)
-        if not entry:
-            entry = optimize(problem, run, arguments)
-            if not entry.get("eager_us"):
-                entry |= baselines(problem, run, arguments.limit)
-            entry["bound_us"] = bound(run)
-            results[problem.stem] = entry
-            write(path, results, arguments)
-        if judging:
-            entry["evaluator"] = judged(problem, run, entry, arguments)
-            write(path, results, arguments)
-        print(
-            f"{problem.stem}: {shown(speedup(entry))} ({entry['seconds']:.0f} s, status {entry['status']}); "
-            f"KernelBench's evaluator: {opinion(entry.get('evaluator'))}",
-            flush=True,
-        )
-    print(table(results))
+    paths = problems(arguments.kernelbench, arguments.level, numbers(arguments.problems))
+    results = Results(arguments)
+    try:
+        left = work_on_all(paths.values(), arguments, results)
+    except KeyboardInterrupt:
+        print(f"stopped: the same command goes on from {len(results.entries)} problems")
+        sys.exit(130)
+    if left:
+        print(f"left for the next call: {len(left)}, from {min(left, key=number_of)}")
+    print(table(results.entries))
 
 
 if __name__ == "__main__":
+    # What `timeout` sends ends the problems as Ctrl-C does.
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
     main()

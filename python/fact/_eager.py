@@ -10,8 +10,10 @@ from fact._errors import BadInput
 
 # What the interpreter, which replaces kernels on a CPU, can compute in a few minutes.
 MOST_INTERPRETED_FLOPS = 2e10
-# Weights times elements of the inputs: a module with no more than this runs quickly on a CPU.
+# Weights times elements of the inputs, and these elements: a module with no more than both runs quickly
+# on a CPU, one without weights too.
 FEW_PRODUCTS = 1e9
+FEW_ELEMENTS = 1e7
 
 
 def tensors_of(result):
@@ -30,7 +32,8 @@ def call(module, inputs, spec):
 def try_out(module, inputs, spec):
     """Calls a small module once, so that one that cannot run is found before optimizing."""
     weights = sum(parameter.numel() for parameter in module.parameters())
-    if weights * sum(tensor.numel() for tensor in tensors_of(inputs)) > FEW_PRODUCTS:
+    elements = sum(tensor.numel() for tensor in tensors_of(inputs))
+    if weights * elements > FEW_PRODUCTS or elements > FEW_ELEMENTS:
         return
     buffers = Buffers(module)
     call(module, inputs, spec)

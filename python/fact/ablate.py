@@ -13,16 +13,23 @@ from fact import _precision, _timing
 from fact._eager import call
 from fact._errors import BadInput, print_error
 from fact._files import write_failure, write_text
+from fact._turn import Turn
 from fact.package import declared_namespaces, load
-from fact.trace import DTYPES, load_model
+from fact.trace import DTYPES, load_model, to_device
 
 
 def run(source, packages, dtype=None, allow_tf32=False, training=False, device="cuda"):
     """The module's timing, and one for each package, in their order, under the precision settings that
     the source leaves in torch."""
-    original, inputs = load_model(source, dtype, device, training)
+    made = load_model(source, dtype, training=training)
     if allow_tf32:
         _precision.allow_tf32()
+    with Turn(device):
+        made = to_device(source, *made, device)
+        return _measured(source, *made, packages, device)
+
+
+def _measured(source, original, inputs, packages, device):
     # All share the original's weights: a copy for each package of a large model would not fit.
     loaded = [load(package, original, allow=declared_namespaces(package)).to(device) for package in packages]
     call(original, inputs, source)

@@ -27,8 +27,9 @@ from fact._compare import DIFFERENT, WRONG, agrees, errors, worst  # noqa: F401
 from fact._eager import MOST_INTERPRETED_FLOPS, Buffers, call, flops, repeats, tensors_of
 from fact._errors import BadInput, print_error
 from fact._files import write_failure, write_text
+from fact._turn import Turn
 from fact.package import declared_namespaces, load, needs_weights
-from fact.trace import DTYPES, load_model
+from fact.trace import DTYPES, load_model, to_device
 
 # What torch itself can make of the module: `--peers` names them.
 COMPILED = {
@@ -170,10 +171,20 @@ def run(
 
 def _run(package, source, dtype, device, allow_tf32, training, peers):
     device = device or ("cuda" if torch.cuda.is_available() else "cpu")
-    on_gpu = _is_gpu(device)
-    module, inputs = load_model(source, dtype, device, training)
+    made = load_model(source, dtype, training=training)
     if allow_tf32:
         _precision.allow_tf32()
+    if _is_gpu(device) and peers:
+        # It takes seconds, in which others may have the GPU; a failure is the peers' own.
+        with contextlib.suppress(Exception):
+            from torch._inductor import compile_fx  # noqa: F401
+    with Turn(device):
+        made = to_device(source, *made, device)
+        return _measured(package, source, *made, dtype, device, allow_tf32, peers)
+
+
+def _measured(package, source, module, inputs, dtype, device, allow_tf32, peers):
+    on_gpu = _is_gpu(device)
     settings = _precision.recorded()
     modules = modules_of(package, module, device, peers)
     works = {name: lambda m=m: m(*inputs) for name, m in modules.items()}

@@ -45,6 +45,12 @@ def load_model(spec, dtype=None, device=None, training=False, hollow=False):
     return _user_code(spec, lambda: _placed(module, list(inputs), dtype, device, training, hollow))
 
 
+def to_device(spec, module, inputs, device):
+    """What load_model returned without a device, moved to it: making it may take long, and needs no
+    GPU."""
+    return _user_code(spec, lambda: _moved(module, inputs, device))
+
+
 def _placed(module, inputs, dtype, device, training, hollow):
     import torch
 
@@ -59,9 +65,12 @@ def _placed(module, inputs, dtype, device, training, hollow):
                 parameter.size(), parameter.stride(), dtype=parameter.dtype, device=device or "cpu"
             )
     if device is not None:
-        module = module.to(device)
-        inputs = [_map(x, lambda t: t.to(device)) for x in inputs]
+        module, inputs = _moved(module, inputs, device)
     return module.train(training), inputs
+
+
+def _moved(module, inputs, device):
+    return module.to(device), [_map(x, lambda t: t.to(device)) for x in inputs]
 
 
 def export(module, inputs):

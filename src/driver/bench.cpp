@@ -5,11 +5,11 @@
 #include <nlohmann/json.hpp>
 
 #include "driver/memo.h"
+#include "driver/python_ahead.h"
 #include "driver/run_state.h"
 #include "support/files.h"
 #include "support/json_fields.h"
 #include "support/progress.h"
-#include "tune/gpu_turn.h"
 
 namespace fact::driver {
 
@@ -68,9 +68,7 @@ Result<Benched> bench(const Environment& environment, const BenchRequest& reques
     // would be compared with itself.
     if (!environment.gpu) arguments.insert(arguments.end(), {"--device", "cpu"});
     if (request.verbose) arguments.push_back("--verbose");
-    const auto turn = tune::gpu_turn(environment.gpu ? "cuda" : "cpu");
-    if (!turn) return turn.error();
-    const auto exit = fact::run(python_module(environment, "fact.bench", arguments));
+    const auto exit = run_python(environment, "fact.bench", arguments);
     if (!exit) return exit.error();
     if (interrupted()) return Error{"interrupted", {}};
     if (const auto bad = bad_input_of(*exit)) return *bad;

@@ -3,9 +3,11 @@
 #pragma once
 
 #include <filesystem>
+#include <memory>
 #include <optional>
 #include <string>
 
+#include "driver/python_ahead.h"
 #include "gpu/driver.h"
 #include "registry/store.h"
 #include "support/result.h"
@@ -22,6 +24,8 @@ struct Environment {
     registry::Folders registry;   // FACT_REGISTRY, else in the store; and what FACT ships
     std::optional<gpu::DeviceInfo> gpu;  // one that can run the arch's kernels
     std::string why_no_gpu;              // when there is none
+    // Python programs of this run that wait for their arguments.
+    std::shared_ptr<PythonAhead> ahead = std::make_shared<PythonAhead>();
 };
 
 Result<Environment> find_environment(std::string_view arch = kDefaultArch);

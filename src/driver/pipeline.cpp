@@ -224,6 +224,8 @@ Result<report::Report> optimize(const OptimizeRequest& request) {
     const auto realize = [&](const RealizeRequest& how) -> Result<Realizations> {
         if (found->discovery.patterns.empty()) return Realizations{};
         watch.enter("realize");
+        if (environment->gpu) environment->ahead->start(*environment, "fact.ablate");
+        if (request.bench) environment->ahead->start(*environment, "fact.bench");
         return realize_stage(*environment, run, found->discovery, how);
     };
     // First the rules' patterns: a model is told their times.
@@ -280,6 +282,7 @@ Result<report::Report> optimize(const OptimizeRequest& request) {
         report.agent = *agent;
         report.ablation = *ablation;
         if (chosen.fused() == 0) {
+            environment->ahead->clear();
             report.no_package = none_composed(*found, chosen, output);
             report.failed = report.statistics.realized == 0;
         } else {

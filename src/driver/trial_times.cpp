@@ -6,10 +6,10 @@
 #include <optional>
 
 #include "driver/memo.h"
+#include "driver/python_ahead.h"
 #include "driver/run_state.h"
 #include "support/files.h"
 #include "support/json_fields.h"
-#include "tune/gpu_turn.h"
 
 namespace fact::driver {
 
@@ -44,9 +44,7 @@ Result<std::string> measure(const Environment& environment, const Settings& sett
     if (!settings.dtype.empty()) arguments.insert(arguments.end(), {"--dtype", settings.dtype});
     if (settings.allow_tf32) arguments.push_back("--allow-tf32");
     if (settings.training) arguments.push_back("--training");
-    const auto turn = tune::gpu_turn(environment.gpu ? "cuda" : "cpu");
-    if (!turn) return turn.error();
-    const auto exit = fact::run(python_module(environment, "fact.ablate", arguments));
+    const auto exit = run_python(environment, "fact.ablate", arguments);
     if (!exit) return exit.error();
     if (interrupted()) return Error{"interrupted", {}};
     if (const auto bad = bad_input_of(*exit)) return *bad;

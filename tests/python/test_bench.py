@@ -3,7 +3,10 @@
 import contextlib
 import io
 import json
+import os
 import pathlib
+import subprocess
+import sys
 import tempfile
 import unittest
 import warnings
@@ -277,6 +280,24 @@ class Bench(unittest.TestCase):
         said = "p01_linear_gelu ran as torch's operators, not as its kernel, in 1 of 1 calls: x is f32"
         self.assertIn(said, result["note"])
         self.assertIn(said, printed)
+
+    def test_one_that_was_started_ahead(self):
+        self.write()
+        arguments = [str(self.folder / "package"), "--source", str(self.folder / "source.py")]
+        arguments += ["--device", "cpu", "--json", str(self.folder / "ahead.json")]
+        path = os.pathsep.join(sys.path)
+        done = subprocess.run(
+            [sys.executable, "-m", "fact._ahead", "fact.bench"],
+            input=json.dumps(arguments) + "\n",
+            capture_output=True,
+            text=True,
+            env={**os.environ, "PYTHONPATH": path},
+        )
+        self.assertEqual((done.returncode, done.stdout), (0, ""), done.stderr)
+        self.assertIn("composed", done.stderr)
+        result = json.loads((self.folder / "ahead.json").read_text())
+        self.assertTrue(result["agrees"])
+        self.assertIn("bench.py", result["command"].split()[0])
 
     def test_trials_share_the_weights_of_the_module(self):
         from fact import ablate

@@ -6,9 +6,14 @@ import io
 import json
 import os
 import pathlib
+import signal
+import subprocess
 import sys
 import tempfile
 import textwrap
+import threading
+import time
+import types
 import unittest
 from unittest import mock
 
@@ -19,15 +24,25 @@ FOLDER = ROOT / "bench" / "kernelbench"
 
 # `fact`: problems whose file says so are fused; notes what it is asked.
 FACT = """#!{python}
-import json, pathlib, sys
+import json, pathlib, re, sys, time
+
+def note(what, path):
+    with open("{folder}/when", "a") as file:
+        file.write(what + " " + pathlib.Path(path).stem + "\\n")
 
 words = sys.argv[1:]
 with open("{folder}/asked", "a") as file:
     file.write(" ".join([words[0], *(w for w in words if w.startswith("--") and w != "--run-dir")]) + "\\n")
 if words[0] == "optimize":
+    text = pathlib.Path(words[1]).read_text()
+    note("begins", words[1])
+    time.sleep(float((re.findall("takes ([0-9.]+) s", text) or [0])[0]))
+    note("ends", words[1])
+    if "much memory" in text and "--retune" not in words:
+        sys.exit("CUDA out of memory")
     run = pathlib.Path(words[words.index("--run-dir") + 1])
     run.mkdir(parents=True, exist_ok=True)
-    fused = "fused" in pathlib.Path(words[1]).read_text()
+    fused = "fused" in text
     rows = [("eager", 30.0), ("torch.compile", 20.0), ("composed", 10.0)] if fused else []
     report = {{
         "whole": [{{"name": n, "single": {{"median_us": t, "runs": 3}}}} for n, t in rows],
@@ -121,6 +136,15 @@ class KernelBench(unittest.TestCase):
     def asked(self):
         return (self.folder / "asked").read_text().splitlines()
 
+    def test_results_need_no_pydantic(self):
+        class Result(loaded("judge").Fields):
+            right: bool = False
+            notes: dict = {}
+
+        one = Result(right=True)
+        one.notes["why"] = "none"
+        self.assertEqual((one.right, Result().right, Result().notes), (True, False, {}))
+
     def test_both_verdicts_stand_side_by_side(self):
         self.problem("1_One")
         self.answers({"metadata": {"correctness_trials": "(5 / 5)"}})
@@ -178,7 +202,7 @@ class KernelBench(unittest.TestCase):
     def test_nothing_fused_is_nothing_to_judge(self):
         self.problem("1_One", "# plain")
         (self.folder / "out" / "runs" / "level1").mkdir(parents=True)
-        with mock.patch.object(self.run_script, "baselines") as timed:
+        with mock.patch.object(self.run_script.Problem, "baselines") as timed:
             timed.return_value = {"eager_us": 12.0, "compile_us": 8.0}
             printed, results = self.judged()
         self.assertEqual(results["1_One"]["evaluator"], {"why": "there is no package"})
@@ -205,6 +229,135 @@ class KernelBench(unittest.TestCase):
         self.assertEqual(self.asked()[len(before) :], ["export --kernelbench"])
         self.judged()
         self.assertEqual(self.asked()[len(before) :], ["export --kernelbench"] * 2)
+
+    def when(self):
+        """What `fact optimize` began and ended so far."""
+        file = self.folder / "when"
+        return file.read_text().splitlines() if file.exists() else []
+
+    def test_side_by_side(self):
+        for name in ("10_Ten", "9_Nine"):
+            self.problem(name, "# fused, takes 2 s")
+        printed, results = self.judged("--jobs", "2", "--no-evaluator")
+        self.assertEqual([line.split()[0] for line in self.when()], ["begins", "begins", "ends", "ends"])
+        self.assertEqual(list(results), ["9_Nine", "10_Ten"])  # in the order of problems
+        self.assertLess(printed.index("| 9_Nine |"), printed.index("| 10_Ten |"))
+        self.assertEqual(self.asked().count("optimize --training --effort --jobs"), 2)
+        self.assertEqual(self.run_script.Crew(10**6).compilers(), 1)
+        self.assertEqual(self.run_script.spread(range(7), 1), list(range(7)))
+        self.assertEqual(self.run_script.spread(range(7), 3), [0, 3, 6, 1, 4, 2, 5])
+        with mock.patch("os.sched_getaffinity", lambda _: range(16)):
+            self.assertEqual([self.run_script.Crew(jobs).compilers() for jobs in (1, 3)], [16, 5])
+
+    def test_what_ran_out_of_memory_is_tried_alone(self):
+        self.problem("1_One", "# fused, needs much memory")
+        self.problem("2_Two", "# fused, takes 1 s")
+        with mock.patch.object(self.run_script.Problem, "baselines", lambda _: {}):
+            printed, results = self.judged("--jobs", "2")
+        self.assertEqual(self.when()[-2:], ["begins 1_One", "ends 1_One"])
+        self.assertIn("beside others it ran out of memory or time", printed)
+        self.assertEqual((results["1_One"]["fact_us"], results["1_One"]["status"]), (10.0, 0))
+        self.assertTrue(results["1_One"]["evaluator"]["correct"])
+        self.assertNotIn("alone", results["1_One"])
+        # One at a time is alone already.
+        with mock.patch.object(self.run_script.Problem, "baselines", lambda _: {}):
+            _, results = self.judged("--again")
+        self.assertEqual((results["1_One"]["status"], self.when().count("begins 1_One")), (1, 3))
+
+    def test_an_evaluator_without_memory_is_asked_again(self):
+        self.problem("1_One")
+        self.answers({"raises": "CUDA out of memory"})
+        _, results = self.judged("--jobs", "2")
+        self.assertIn("out of memory", results["1_One"]["evaluator"]["why"])
+        self.assertEqual([line.split()[0] for line in self.asked()], ["optimize", "sol", "export", "export"])
+
+    def test_what_is_to_be_tried_alone_is_kept_for_the_next_call(self):
+        self.problem("1_One", "# fused, needs much memory, takes 1 s")
+        with mock.patch.object(self.run_script.Problem, "baselines", lambda _: {}):
+            printed, results = self.judged("--jobs", "2", "--seconds", "0.5")
+        self.assertEqual(results["1_One"]["alone"], "fact")
+        self.assertIn("left for the next call: 1, from 1_One", printed)
+        _, results = self.judged("--jobs", "2")
+        self.assertEqual((results["1_One"]["fact_us"], self.when().count("ends 1_One")), (10.0, 2))
+
+    def test_limits_hold_side_by_side(self):
+        for name in ("1_One", "2_Two", "3_Three"):
+            self.problem(name, "# fused, takes 60 s")
+        with mock.patch.object(self.run_script.Problem, "baselines", lambda _: {}):
+            printed, results = self.judged("--jobs", "2", "--limit", "2", "--seconds", "1")
+        self.assertEqual({name: entry["status"] for name, entry in results.items()}, {"1_One": 124, "3_Three": 124})
+        self.assertIn("left for the next call: 3, from 1_One", printed)
+        self.assertFalse([line for line in self.when() if line.startswith("ends")])
+
+    def test_ctrl_c_ends_what_is_running(self):
+        self.problem("1_One")
+        self.problem("2_Two", "# fused, takes 60 s")
+        self.problem("3_Three", "# fused, takes 60 s")
+        words = [FOLDER / "run.py", "--kernelbench", self.folder / "checkout", "--level", "1", "--no-evaluator"]
+        command = [sys.executable, *map(str, words), "--jobs", "2", str(self.folder / "out")]
+        with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+            until = time.monotonic() + 60
+            while time.monotonic() < until and "begins 2_Two" not in self.when():
+                time.sleep(0.1)
+            process.send_signal(signal.SIGINT)
+            printed, _ = process.communicate(timeout=30)
+        self.assertEqual(process.returncode, 130)
+        self.assertIn("stopped: the same command goes on from 1 problem", printed)
+        results = json.loads((self.folder / "out" / "level1.json").read_text())["problems"]
+        self.assertEqual(list(results), ["1_One"])
+        self.assertFalse([line for line in self.when() if line.startswith("ends") and "One" not in line])
+
+
+class Turns(unittest.TestCase):
+    """Who uses the GPU: python/fact/_turn.py, and what the evaluator is given."""
+
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory(prefix="fact-turn-")
+        self.addCleanup(folder.cleanup)
+        changed = mock.patch.dict(os.environ, {"TMPDIR": folder.name, "CUDA_VISIBLE_DEVICES": "0"})
+        changed.start()
+        self.addCleanup(changed.stop)
+        self.file = pathlib.Path(folder.name) / f"fact-gpu-{os.getuid()}-5feceb66.lock"
+
+    def test_one_waits_for_the_other(self):
+        from fact._turn import Turn
+
+        order = []
+
+        def second():
+            with Turn("cuda:0"):
+                order.append("second")
+
+        thread = threading.Thread(target=second)
+        with contextlib.redirect_stderr(io.StringIO()) as said:
+            with Turn():
+                self.assertEqual(self.file.read_text(), f"{os.getpid()}\n")
+                with Turn("cpu"):
+                    thread.start()
+                    time.sleep(0.3)
+                order.append("first")
+            thread.join(10)
+        self.assertEqual(order, ["first", "second"])
+        self.assertEqual(said.getvalue(), f"waiting for process {os.getpid()} to finish with the GPU\n")
+        self.assertFalse(self.file.exists())
+
+    def test_inputs_are_made_while_others_use_the_gpu(self):
+        from fact._turn import Turn
+
+        seen = []
+
+        def make_inputs():
+            seen.append(self.file.exists())
+            return ["x"]
+
+        evaluator = types.SimpleNamespace(load_original_model_and_inputs=lambda text: ("Model", "init", make_inputs))
+        turn = Turn()
+        loaded("judge").make_inputs_aside(evaluator, turn)
+        with turn:
+            model, init, inputs = evaluator.load_original_model_and_inputs("text")
+            self.assertEqual((model, init, inputs()), ("Model", "init", ["x"]))
+            self.assertTrue(self.file.exists())
+        self.assertEqual((seen, self.file.exists()), ([False], False))
 
 
 class Baselines(unittest.TestCase):

@@ -33,6 +33,21 @@ class InAFolder(unittest.TestCase):
         time.sleep(2e-9 * _watch.TICK_NS)
 
 
+class TriedOut(unittest.TestCase):
+    def test_only_what_runs_quickly_on_a_cpu(self):
+        from fact import _eager
+
+        calls = []
+
+        class Model(torch.nn.Module):
+            def forward(self, x):
+                calls.append(x.numel())
+
+        for elements in (8, _eager.FEW_ELEMENTS + 1):  # without weights no product is counted
+            _eager.try_out(Model(), [torch.empty(1).expand(int(elements))], "model.py")
+        self.assertEqual(calls, [8])
+
+
 class Watching(InAFolder):
     def test_files_that_were_read_or_looked_for(self):
         read, mapped, appended = self.write("read"), self.write("mapped"), self.write("appended")

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "graph/canonical.h"
+#include "graph/channels_last.h"
 #include "graph/graph_json.h"
 #include "graph/printer.h"
 #include "pt2_records.h"
@@ -36,6 +37,8 @@ class MemoryFile {
 void use(const Graph& graph) {
     const Graph canonical = canonicalize(graph);
     require(verify(canonical).empty(), "canonical form: " + verify(canonical));
+    const Graph kept = keep_channels_last(canonical);
+    require(verify(kept).empty(), "channels last: " + verify(kept));
     print(canonical);
     const std::string text = to_json(canonical);
     const auto again = graph_from_json(text);

@@ -137,6 +137,10 @@ struct Functions {
     __device__ static float ceil(float x) { return ::ceilf(x); }
     __device__ static float round(float x) { return ::rintf(x); }
     __device__ static float sign(float x) { return x > 0.f ? 1.f : x < 0.f ? -1.f : x; }
+    __device__ static float tf32(float x) {  // ten bits of the fraction stay
+        unsigned const bits = (__float_as_uint(x) + 0x1000u) & 0xffffe000u;
+        return x == x ? __uint_as_float(bits) : x;
+    }
     // NaN if either argument is, as the language says; fminf and fmaxf would drop it.
     __device__ static float min(float x, float y) { return min_or_nan(x, y); }
     __device__ static float max(float x, float y) { return max_or_nan(x, y); }

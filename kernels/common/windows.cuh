@@ -70,4 +70,23 @@ struct Windows {
     }
 };
 
+// Windows over images whose pixels are a few channels, one step apart and nowhere outside: the taps
+// of the innermost dimension and their channels are kRun neighbours in memory, and the next place's
+// begin one pixel later. kTaps are those of the other dimensions, the innermost first.
+template <int kRun_, int... kTaps>
+struct OverlappingRows {
+    static constexpr int kRun = kRun_, kOuter = sizeof...(kTaps);
+
+    // A column of the product's operand: a tap of the other dimensions, and a column of its run.
+    struct Tap {
+        int column, outer[kOuter > 0 ? kOuter : 1];
+    };
+    __device__ static Tap tap(int column) {
+        Tap at{column % kRun, {}};
+        [[maybe_unused]] int left = column / kRun, i = 0;
+        ((at.outer[i++] = left % kTaps, left /= kTaps), ...);
+        return at;
+    }
+};
+
 }  // namespace fact

@@ -4,6 +4,7 @@
 #pragma once
 
 #include "boxes.cuh"
+#include "scatter.cuh"
 #include "staged_matrix.cuh"
 #include "tiles.cuh"
 
@@ -96,9 +97,11 @@ __device__ auto fetch_right(Functor const& functor, Slab const& slab,
         return functor.fetch(slab);
 }
 
-// The epilogue of a warp's 16 rows of each 64-row block of accumulators.
-template <class Config, class Functor, int kBatches>
+// The epilogue of a warp's 16 rows of each 64-row block of accumulators. `Output` is the tensor map
+// of the result, or the `Places` of its elements.
+template <class Config, class Functor, int kBatches, class Output = CUtensorMap>
 struct Epilogue {
+    static constexpr bool kScattered = !std::is_same_v<Output, CUtensorMap>;
     using At = TileAt<kBatches>;
     using Writer = SlabWriter<typename Config::Output>;
     using Fetched = typename Functor::Fetched;
@@ -120,7 +123,8 @@ struct Epilogue {
     static_assert(kFetches * kServed == kSlabs);
 
     Functor const& functor;
-    CUtensorMap const &map, &staged_map;
+    Output const& output;
+    CUtensorMap const& staged_map;
     ExtentsOf<kBatches> const& extents;
     StoreBuffers<kBoxes>& buffers;
     FullBarrier* staged;  // one per box
@@ -172,7 +176,8 @@ struct Epilogue {
     }
 
     __device__ void drain() const {
-        if (lane == 0) cute::tma_store_wait<0>();
+        if constexpr (!kScattered)
+            if (lane == 0) cute::tma_store_wait<0>();
     }
 
   private:
@@ -209,7 +214,7 @@ struct Epilogue {
         for (int v = 0; v < kSlabValues; ++v)
             values[v] = value(sums, s * kSlabValues + v, fetched, here, v);
         // The first slab waits for the boxes of all: if it is beyond the edge, so are the others.
-        if constexpr (!Config::kStaged)
+        if constexpr (!Config::kStaged && !kScattered)
             if (i == 0 && s % kParts == 0 && lane == 0) cute::tma_store_wait<kBoxes - kServed>();
         __syncwarp();
         Writer::write(buffers.boxes[(box + i) % kBoxes], values, lane, s % kParts);
@@ -231,11 +236,22 @@ struct Epilogue {
     }
 
     __device__ void store(At const& at, int row, int column) {
+        if constexpr (kScattered) {
+            __syncwarp();
+            scatter<typename Config::Output>(buffers.boxes[box], output, row, column, at.batch,
+                                             extents, lane);
+            if (++box == kBoxes) box = 0;
+        } else {
+            store_box_of_results(at, row, column);
+        }
+    }
+
+    __device__ void store_box_of_results(At const& at, int row, int column) {
         cute::tma_store_fence();
         __syncwarp();
         if (lane == 0) {
             if (row < extents.m && column < extents.n)
-                store_box(map, buffers.boxes[box], column, row, at.batch);
+                store_box(output, buffers.boxes[box], column, row, at.batch);
             cute::tma_store_arrive();
         }
         if (++box == kBoxes) box = 0, box_phase ^= 1;

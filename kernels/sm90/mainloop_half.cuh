@@ -1,4 +1,5 @@
-// The product of 16-bit operands: both read from shared memory by wgmma, sums in f32 registers.
+// The product of 16-bit operands, or of f32 operands as TF32 numbers: both read from shared memory
+// by wgmma, sums in f32 registers. TF32 is what is left of f32 without its last 13 bits.
 #pragma once
 
 #include "product_operand.cuh"
@@ -7,9 +8,9 @@ namespace fact::sm90 {
 
 template <class Config>
 struct MainloopHalf {
-    static constexpr int kTileK = 64;
-    static_assert(Config::kTileK == kTileK);
     using Element = typename Config::Element;
+    static constexpr int kTileK = 128 / sizeof(Element);
+    static_assert(Config::kTileK == kTileK);
     using TileA = OperandTile<Element, Config::kMajorA, Config::kTileM, kTileK, Config::kClusterN>;
     using TileB = OperandTile<Element, Config::kMajorB, Config::kTileN, kTileK, Config::kClusterM>;
     static constexpr int kStageBytes = TileA::kBytes + TileB::kBytes;
@@ -111,7 +112,7 @@ struct MainloopHalf {
             pin(sums);
             cute::warpgroup_arrive();
 #pragma unroll
-            for (int step = 0; step < kTileK / 16; ++step)
+            for (int step = 0; step < kTileK / kStep; ++step)
 #pragma unroll
                 for (int i = 0; i < kBlocks; ++i)
                     multiply<Product>(
@@ -132,9 +133,10 @@ struct MainloopHalf {
             for (int j = 0; j < Config::kTileN / 2; ++j) to[i][j] += more[i][j];
     }
 
+    static constexpr int kStep = 32 / sizeof(Element);                 // along K, of one product
     static constexpr int kBlockBytes = 64 * kTileK * sizeof(Element);  // of 64 rows of A
     template <class Tile>
-    static constexpr int kStepBytes = 16 * (Tile::kMajor == Major::k ? sizeof(Element) : 128);
+    static constexpr int kStepBytes = kStep * (Tile::kMajor == Major::k ? sizeof(Element) : 128);
 
     template <class Tile>
     __device__ static uint64_t operand(unsigned char const* tile) {

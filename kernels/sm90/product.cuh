@@ -69,12 +69,13 @@ __device__ int cluster_number(int const& number_slot) {
     }
 }
 
+// `output` is the result's tensor map, or the `Places` of its elements (scatter.cuh);
 // `staged` is the tensor map of the epilogue's staged operand, ignored unless Config::kStaged;
 // `partials` is used if tiles are cut along K. `statistics` are computed for the epilogue by the
 // producer group's idle warps.
 template <class Config, class Mainloop, class Functor, int kBatches,
-          class Statistics = NoStatistics>
-__device__ void product(typename Mainloop::Operands const& operands, CUtensorMap const& output,
+          class Statistics = NoStatistics, class Output = CUtensorMap>
+__device__ void product(typename Mainloop::Operands const& operands, Output const& output,
                         CUtensorMap const& staged, ExtentsOf<kBatches> const& extents,
                         WalkOrder const& order, Functor const& functor,
                         Partials const& partials = {}, Statistics const& statistics = {}) {
@@ -99,7 +100,7 @@ __device__ void product(typename Mainloop::Operands const& operands, CUtensorMap
         cute::prefetch_tma_descriptor(&operands.a.map);
         cute::prefetch_tma_descriptor(&operands.b.map);
         if constexpr (kProducts<Config> == 2) cute::prefetch_tma_descriptor(&operands.other);
-        cute::prefetch_tma_descriptor(&output);
+        if constexpr (std::is_same_v<Output, CUtensorMap>) cute::prefetch_tma_descriptor(&output);
         if constexpr (Config::kStaged) {
             cute::prefetch_tma_descriptor(&staged);
             for (auto& warp : storage.staged)
@@ -159,13 +160,13 @@ __device__ void product(typename Mainloop::Operands const& operands, CUtensorMap
         int const consumer = group * 4 + warp;
         auto const& tile_functor = Mainloop::adapt_functor(functor, operands);
         using TileFunctor = std::decay_t<decltype(tile_functor)>;
-        Epilogue<Config, TileFunctor, kBatches> epilogue{tile_functor,
-                                                         output,
-                                                         staged,
-                                                         extents,
-                                                         storage.store[consumer],
-                                                         storage.staged[consumer],
-                                                         lane};
+        Epilogue<Config, TileFunctor, kBatches, Output> epilogue{tile_functor,
+                                                                 output,
+                                                                 staged,
+                                                                 extents,
+                                                                 storage.store[consumer],
+                                                                 storage.staged[consumer],
+                                                                 lane};
         Turn<Config::kPingpong ? 2 : 1> const turn(group);
         typename decltype(Storage::ring)::Arrival const arrival(lane, Mainloop::arrives(warp));
         RingPosition<Config::kStages> position;

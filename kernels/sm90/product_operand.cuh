@@ -1,4 +1,4 @@
-// An operand of a product in memory: a matrix, or windows of images.
+// An operand of a product in memory: a matrix, windows of images, or rows that overlap.
 #pragma once
 
 #include "../common/windows.cuh"
@@ -77,7 +77,33 @@ struct WindowsOperand {
     }
 };
 
-// Each operand is a matrix, unless Config has WindowsA or WindowsB.
+// Rows that overlap are a batch of matrices, one for each tap of the outer dimensions and image.
+template <class Rows>
+struct OverlappingOperand {
+    CUtensorMap const& map;
+
+    template <int kTileK>
+    __device__ int depth(int k) const {
+        return k;
+    }
+
+    template <class Tile, int kBatches>
+    __device__ void load(FullBarrier& full, unsigned char* stage, int row, int k,
+                         int const (&batch)[kBatches], int share, uint16_t mask) const {
+        static_assert(Tile::kMajor == Major::k && Tile::kRowBytes == 128);
+        static_assert(Rows::kRun % Tile::kTileK == 0);
+        constexpr int kOuter = Rows::kOuter;
+        auto const tap = Rows::tap(k);
+        int matrix[kOuter > 1 ? kOuter + 1 : 2] = {};
+#pragma unroll
+        for (int i = 0; i < kOuter; ++i) matrix[i] = tap.outer[i];
+#pragma unroll
+        for (int i = 0; i < kBatches; ++i) matrix[kOuter] += batch[i];  // images are its only batch
+        Tile::load(map, full, stage, row, tap.column, matrix, share, mask);
+    }
+};
+
+// Each operand is a matrix, unless Config has WindowsA or WindowsB, or RowsA for rows that overlap.
 template <class Config, class = void>
 struct OperandTypeA {
     using Type = MatrixOperand;
@@ -85,6 +111,10 @@ struct OperandTypeA {
 template <class Config>
 struct OperandTypeA<Config, std::void_t<typename Config::WindowsA>> {
     using Type = WindowsOperand<typename Config::WindowsA>;
+};
+template <class Config>
+struct OperandTypeA<Config, std::void_t<typename Config::RowsA>> {
+    using Type = OverlappingOperand<typename Config::RowsA>;
 };
 template <class Config>
 using OperandA = typename OperandTypeA<Config>::Type;

@@ -31,8 +31,9 @@ __device__ inline uint64_t advanced(uint64_t descriptor, int bytes) {
     return descriptor + (bytes >> 4);
 }
 
+// 64 x kN += 64 x K times K x kN, both operands in shared memory; K numbers are 32 bytes.
 template <class Element, int kN, Major kA, Major kB>
-struct SharedProduct;  // 64 x kN += 64 x 16 times 16 x kN, both operands in shared memory
+struct SharedProduct;
 
 #define FACT_SHARED_PRODUCT(N)                                                     \
     template <Major kA, Major kB>                                                  \
@@ -40,7 +41,10 @@ struct SharedProduct;  // 64 x kN += 64 x 16 times 16 x kN, both operands in sha
         : GMMA::MMA_64x##N##x16_F32BF16BF16_SS<kGmmaMajor<kA>, kGmmaMajor<kB>> {}; \
     template <Major kA, Major kB>                                                  \
     struct SharedProduct<half, N, kA, kB>                                          \
-        : GMMA::MMA_64x##N##x16_F32F16F16_SS<kGmmaMajor<kA>, kGmmaMajor<kB>> {};
+        : GMMA::MMA_64x##N##x16_F32F16F16_SS<kGmmaMajor<kA>, kGmmaMajor<kB>> {};   \
+    template <>                                                                    \
+    struct SharedProduct<float, N, Major::k, Major::k>                             \
+        : GMMA::MMA_64x##N##x8_F32TF32TF32_SS_TN<> {};
 FACT_SHARED_PRODUCT(32)
 FACT_SHARED_PRODUCT(64)
 FACT_SHARED_PRODUCT(96)

@@ -9,6 +9,7 @@
 #include "compose/rewrite.h"
 #include "driver/accepted.h"
 #include "graph/canonical.h"
+#include "graph/channels_last.h"
 #include "graph/pt2_archive.h"
 #include "match/discover.h"
 #include "support/diagnostics.h"
@@ -49,6 +50,11 @@ Result<graph::FusedCall> make_call(const graph::Graph& graph, const match::Patte
     }
 }
 
+// What patterns are found in, proved with and composed into.
+graph::Graph prepared(const graph::Graph& graph) {
+    return graph::keep_channels_last(graph::canonicalize(graph));
+}
+
 void leave_alone(match::Discovery& discovery, const graph::Graph& graph,
                  const match::Pattern& pattern, const std::string& why) {
     for (const auto& node : graph.nodes)
@@ -63,13 +69,13 @@ void leave_alone(match::Discovery& discovery, const graph::Graph& graph,
 Result<graph::Graph> read_graph(const fs::path& archive) {
     auto read = graph::read_pt2(archive);
     if (!read) return blame_input(read.error());
-    return graph::canonicalize(read->graph);
+    return prepared(read->graph);
 }
 
 Result<Discovered> discover(const fs::path& archive, const match::Options& options) {
     const auto read = graph::read_pt2(archive);
     if (!read) return blame_input(read.error());
-    auto graph = graph::canonicalize(read->graph);
+    auto graph = prepared(read->graph);
     auto discovery = match::discover(graph, options, read->weights);
     return Discovered{std::move(graph), std::move(discovery)};
 }

@@ -38,8 +38,10 @@ void Scope::define_factored_dim(const ast::Constraint& constraint) {
         return fail(code::constraint, constraint.span,
                     fmt::format("Dimension {} is a factor of itself.", dim.name),
                     "Name other dimensions after '='.");
+    const bool constant = flat.size() == 1 && kernel_[flat.front()].extent.has_value();
     for (const ir::Dim& other : kernel_.dims) {
-        if (std::find(other.factors.begin(), other.factors.end(), *left) != other.factors.end())
+        if (!constant &&
+            std::find(other.factors.begin(), other.factors.end(), *left) != other.factors.end())
             return fail(
                 code::constraint, name.span,
                 fmt::format("Dimension {} is already a factor of {}.", dim.name, other.name),
@@ -49,7 +51,7 @@ void Scope::define_factored_dim(const ast::Constraint& constraint) {
                         fmt::format("This product of dimensions is already called {}.", other.name),
                         fmt::format("Write {} instead of {}.", other.name, dim.name));
     }
-    if (flat.size() == 1 && kernel_[flat.front()].extent)
+    if (constant)
         dim.extent = kernel_[flat.front()].extent;
     else
         dim.factors = flat;

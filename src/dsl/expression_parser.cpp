@@ -178,8 +178,9 @@ class ExpressionParser {
             } else if (word.text == "dilation") {
                 dim.dilation = window_number(1);
             } else if (word.text == "pad") {
-                dim.before = dim.after = window_number(0);
-                if (tokens_.peek().kind == TokenKind::integer) dim.after = window_number(0);
+                dim.before = dim.after = window_number(-kMaxWindowNumber);
+                if (tokens_.peek().kind == TokenKind::integer || tokens_.peek().is("-"))
+                    dim.after = window_number(-kMaxWindowNumber);
             } else {
                 tokens_.fail(code::unexpected, word.span,
                              fmt::format("Windows have no '{}'.", word.text),
@@ -192,11 +193,13 @@ class ExpressionParser {
 
     // An integer of at least `least`, and small enough that coordinates stay 32-bit numbers.
     std::int64_t window_number(std::int64_t least) {
+        const bool negative = least < 0 && tokens_.accept("-");
         const Token& token = tokens_.peek();
         if (token.kind != TokenKind::integer) tokens_.fail_expected("a whole number");
         tokens_.take();
-        std::int64_t value = -1;
+        std::int64_t value = kMaxWindowNumber + 1;
         std::from_chars(token.text.data(), token.text.data() + token.text.size(), value);
+        if (negative) value = -value;
         if (value < least || value > kMaxWindowNumber)
             tokens_.fail(code::number_range, token.span,
                          fmt::format("{} is out of range here.", token.text.substr(0, 40)),

@@ -41,6 +41,26 @@ std::string shape_refusal(const LaunchRecord& record, int number, const TensorAr
     return "";
 }
 
+// Rows that overlap run over dimensions that are contiguous, and as long as the taps along them.
+std::string rows_refusal(std::string_view name, const TensorMapParam& param,
+                         const TensorArg& tensor) {
+    if (param.taps.empty()) return "";
+    std::int64_t pixels = 1;
+    for (std::size_t i = 0; i < param.taps.size(); ++i) {
+        const int dim = param.dims[i + 1];
+        if (tensor.sizes[dim] < param.taps[i])
+            return fmt::format("{} has {} elements along dimension {}, fewer than a window ({})",
+                               name, tensor.sizes[dim], dim, param.taps[i]);
+        if (tensor.sizes[dim] > 1 && tensor.strides[dim] != pixels * tensor.sizes[param.dims[0]])
+            return fmt::format("{} is not contiguous from its dimension {} on", name, dim);
+        pixels *= tensor.sizes[dim];
+        if (pixels > kMaxCount)
+            return fmt::format("{} has {} pixels in an image, more than kernels count to ({})",
+                               name, pixels, kMaxCount);
+    }
+    return "";
+}
+
 // What cuTensorMapEncodeTiled requires of a tensor's strides and address.
 std::string map_refusal(std::string_view name, const TensorMapParam& param,
                         const TensorArg& tensor) {
@@ -66,7 +86,7 @@ std::string map_refusal(std::string_view name, const TensorMapParam& param,
                 "below 2^40",
                 name, stride, dim);
     }
-    return "";
+    return rows_refusal(name, param, tensor);
 }
 
 // The first dimension of a row.

@@ -67,6 +67,22 @@ std::int64_t multiplied(std::int64_t a, std::int64_t b) {
     return __builtin_mul_overflow(a, b, &product) ? kMost : std::min(product, kMost);
 }
 
+// The extent of the map's dimension `i`.
+std::uint64_t map_extent(const TensorMapParam& param, std::size_t i, const TensorArg& tensor) {
+    const auto size = [&](std::size_t of) -> std::int64_t {
+        return param.dims[of] == kNoDim ? 1 : tensor.sizes[param.dims[of]];
+    };
+    if (i > param.taps.size() || param.taps.empty()) return size(i);
+    if (i == 0) return size(0) * param.taps[0];
+    if (i > 1) return param.taps[i - 1];
+    std::int64_t rows = 1, step = 1;  // up to the last row that is inside of the image
+    for (std::size_t along = 0; along < param.taps.size(); ++along) {
+        rows += std::max<std::int64_t>(0, size(along + 1) - param.taps[along]) * step;
+        step *= size(along + 1);
+    }
+    return rows;
+}
+
 }  // namespace
 
 std::vector<TensorArg> workspaces(const LaunchRecord& record, std::span<const TensorArg> tensors) {
@@ -204,7 +220,7 @@ MapGeometry map_geometry(const TensorMapParam& param, std::span<const TensorArg>
     }
     for (std::size_t i = 0; i < map.rank; ++i) {
         const int dim = param.dims[i];
-        map.extents[i] = dim == kNoDim ? 1 : tensor.sizes[dim];
+        map.extents[i] = map_extent(param, i, tensor);
         std::uint64_t stride = i == 0 ? bytes : round_up(span, 16);
         // The stride of an extent of one is never used and may be anything in the tensor, but the
         // driver still requires a multiple of 16.

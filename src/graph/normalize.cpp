@@ -124,14 +124,31 @@ void make_clone(const Graph& graph, Node& node) {
         node.inputs.push_back({"memory_format", MemoryFormatArg{1}, true});  // contiguous
 }
 
-// Python's `&`, `|` and `^` are traced under their Python names.
-void make_bitwise(Node& node) {
-    constexpr std::array<std::pair<std::string_view, std::string_view>, 3> kOperators{
-        {{"__and__", "and"}, {"__or__", "or"}, {"__xor__", "xor"}}};
-    for (const auto& [python, plain] : kOperators)
-        if (aten_name(node.target) == python)
+// Operators that are traced under another name for the same with the same arguments: Python's own
+// for `&`, `|` and `^`, and the aliases of NumPy and of other frameworks.
+void drop_alias(Node& node) {
+    constexpr std::array<std::pair<std::string_view, std::string_view>, 17> kAliases{
+        {{"__and__", "bitwise_and"},
+         {"__or__", "bitwise_or"},
+         {"__xor__", "bitwise_xor"},
+         {"absolute", "abs"},
+         {"clip", "clamp"},
+         {"concat", "cat"},
+         {"concatenate", "cat"},
+         {"divide", "div"},
+         {"greater", "gt"},
+         {"greater_equal", "ge"},
+         {"less", "lt"},
+         {"less_equal", "le"},
+         {"multiply", "mul"},
+         {"negative", "neg"},
+         {"not_equal", "ne"},
+         {"subtract", "sub"},
+         {"true_divide", "div"}}};
+    for (const auto& [alias, plain] : kAliases)
+        if (aten_name(node.target) == alias)
             node.target =
-                fmt::format("aten.bitwise_{}{}", plain, node.target.substr(node.target.rfind('.')));
+                fmt::format("aten.{}{}", plain, node.target.substr(node.target.rfind('.')));
 }
 
 // The rank to which an operator's dims refer; nullopt if that is not certain.
@@ -203,10 +220,10 @@ void make_sizes_explicit(const Graph& graph, Node& node, std::string_view argume
 }  // namespace
 
 void normalize_arguments(const Graph& graph, Node& node) {
+    drop_alias(node);
     make_permute(graph, node);
     make_cast(graph, node);
     make_clone(graph, node);
-    make_bitwise(node);
     wrap_dims(graph, node);
     const std::string_view target = node.target, name = aten_name(target);
     if (target == "aten.slice.Tensor" || target == "aten.slice_scatter.default")

@@ -12,9 +12,10 @@ namespace {
 
 struct WindowOperator {
     std::string_view name;  // without "aten." and overload
-    std::size_t rank = 1;   // dimensions that windows go over
+    std::size_t rank = 1;   // dimensions that windows go over; 0: told by the weight
     WindowKind kind{};
     bool adaptive = false;  // told by its output's size
+    bool transposed = false;
 };
 constexpr WindowOperator kOperators[] = {
     {"max_pool1d", 1, WindowKind::largest},
@@ -31,6 +32,10 @@ constexpr WindowOperator kOperators[] = {
     {"conv1d", 1, WindowKind::convolution},
     {"conv2d", 2, WindowKind::convolution},
     {"conv3d", 3, WindowKind::convolution},
+    {"convolution", 0, WindowKind::convolution},
+    {"conv_transpose1d", 1, WindowKind::convolution, false, true},
+    {"conv_transpose2d", 2, WindowKind::convolution, false, true},
+    {"conv_transpose3d", 3, WindowKind::convolution, false, true},
 };
 
 const WindowOperator* find_windows(const Node& node) {
@@ -50,7 +55,7 @@ std::vector<std::int64_t> per_dim(const Node& node, std::string_view name, std::
 class WindowReader {
   public:
     WindowReader(const Graph& graph, const Node& node, const WindowOperator& op)
-        : graph_(graph), node_(node), op_(op) {}
+        : graph_(graph), node_(node), op_(op), rank_(op.rank) {}
 
     Result<Windows> read() {
         windows_.kind = *window_kind(node_);
@@ -59,15 +64,18 @@ class WindowReader {
         if (!source || !graph_[*source].type || !graph_[node_.outputs.front()].type)
             return Error{"its input is not a tensor", ""};
         windows_.source = *source;
+        windows_.transposed = op_.transposed || flag_argument(node_, "transposed", false);
+        if (std::string reason = convolves ? find_weight() : ""; !reason.empty())
+            return Error{reason, ""};
         const auto &in = graph_[*source].type->sizes,
                    &out = graph_[node_.outputs.front()].type->sizes;
-        if (in.size() <= op_.rank || out.size() != in.size())
+        if (in.size() <= rank_ || out.size() != in.size())
             return Error{"its input has an unusual rank", ""};
-        if (std::string reason = convolves ? read_weight() : ""; !reason.empty())
+        if (std::string reason = convolves ? check_channels() : ""; !reason.empty())
             return Error{reason, ""};
-        for (std::size_t i = 0; i < op_.rank; ++i) {
+        for (std::size_t i = 0; i < rank_; ++i) {
             WindowDim dim;
-            dim.dim = in.size() - op_.rank + i;
+            dim.dim = in.size() - rank_ + i;
             dim.places = out[dim.dim];
             windows_.dims.push_back(dim);
         }
@@ -79,18 +87,27 @@ class WindowReader {
     }
 
   private:
-    std::string read_weight() {
+    std::string find_weight() {
         windows_.weight = tensor_argument(node_, "weight");
         windows_.bias = tensor_argument(node_, "bias");
         const auto* type = windows_.weight && graph_[*windows_.weight].type
                                ? &*graph_[*windows_.weight].type
                                : nullptr;
-        if (!type || type->sizes.size() != op_.rank + 2) return "its weight is not a tensor";
+        if (type && rank_ == 0 && type->sizes.size() > 2) rank_ = type->sizes.size() - 2;
+        const bool fits = type && rank_ > 0 && type->sizes.size() == rank_ + 2;
+        return fits ? "" : "its weight is not a tensor";
+    }
+
+    std::string check_channels() const {
+        const auto& weight = graph_[*windows_.weight].type->sizes;
         const auto& in = graph_[windows_.source].type->sizes;
-        const std::int64_t channels = in[in.size() - op_.rank - 1];
+        const std::int64_t channels = in[in.size() - rank_ - 1];
         const bool depthwise = windows_.kind == WindowKind::depthwise;
-        if (type->sizes[1] != (depthwise ? 1 : channels) ||
-            (depthwise && type->sizes[0] != channels))
+        if (windows_.transposed)
+            return depthwise || weight[0] != channels
+                       ? "transposed convolutions of groups of channels are left to torch"
+                       : "";
+        if (weight[1] != (depthwise ? 1 : channels) || (depthwise && weight[0] != channels))
             return "convolutions of groups of channels are left to torch";
         return "";
     }
@@ -105,7 +122,7 @@ class WindowReader {
     }
 
     std::string read_rules(const std::vector<std::int64_t>& in) {
-        const std::size_t rank = op_.rank;
+        const std::size_t rank = rank_;
         const std::vector<std::int64_t> ones(rank, 1), zeros(rank, 0);
         auto taps = per_dim(node_, "kernel_size", rank, {});
         if (windows_.weight) {
@@ -126,6 +143,11 @@ class WindowReader {
             dim.after = word && *word == "same" ? reach - reach / 2 : padding[i];
             if (dim.taps < 1 || dim.stride < 1 || dim.dilation < 1 || dim.places < 1)
                 return "it has no windows";
+            if (windows_.transposed) {
+                if (std::string reason = unsupported_transposed(dim); !reason.empty())
+                    return reason;
+                continue;
+            }
             // Rounding up, the last window may go further outside than the padding.
             const std::int64_t last = (dim.places - 1) * dim.stride + reach + 1;
             dim.after = std::max(dim.after, last - in[dim.dim] - dim.before);
@@ -133,10 +155,16 @@ class WindowReader {
         return "";
     }
 
+    static std::string unsupported_transposed(const WindowDim& dim) {
+        if (dim.dilation != 1) return "transposed convolutions with a dilation are left to torch";
+        if (dim.before >= dim.taps) return "its padding is longer than its weights reach";
+        if (dim.taps == 1 && dim.stride > 1) return "its weights leave results without a term";
+        return "";
+    }
+
     std::string read_divisor(const std::vector<std::int64_t>& in) {
         bool outside = false, further = false;
-        const auto padding =
-            per_dim(node_, "padding", op_.rank, std::vector<std::int64_t>(op_.rank, 0));
+        const auto padding = per_dim(node_, "padding", rank_, std::vector<std::int64_t>(rank_, 0));
         for (std::size_t i = 0; i < windows_.dims.size(); ++i) {
             const WindowDim& dim = windows_.dims[i];
             windows_.divisor *= static_cast<double>(dim.taps);
@@ -158,6 +186,7 @@ class WindowReader {
     const Graph& graph_;
     const Node& node_;
     const WindowOperator& op_;
+    std::size_t rank_;
     Windows windows_;
 };
 

@@ -10,7 +10,9 @@
 
 namespace fact::graph {
 
-// At place p, tap t is the element p * stride + t * dilation - before of the source's dimension.
+// At place p, tap t is the element p * stride + t * dilation - before of the source's dimension. Of
+// a transposed convolution it is element (p + before - t) / stride, if there is such a one
+// (graph/phases.h), and `after` has no meaning.
 struct WindowDim {
     std::size_t dim = 0;
     std::int64_t taps = 1, stride = 1, dilation = 1, before = 0, after = 0;
@@ -30,6 +32,7 @@ struct Windows {
     std::vector<WindowDim> dims;
     double divisor = 1;                   // of the sum of an average
     std::optional<ValueId> weight, bias;  // of a convolution
+    bool transposed = false;              // the weight is [channels, features, ...]
 };
 
 // What the operator is, perhaps with arguments that read_windows() refuses; nullopt if it is none

@@ -36,6 +36,7 @@ enum class UnaryOp : std::uint8_t {
     ceil,
     round,
     sign,
+    tf32,
 };
 
 enum class BinaryOp : std::uint8_t {
@@ -119,6 +120,8 @@ inline constexpr auto kUnary = table_of<UnaryOp>([](UnaryOp op) -> std::optional
             return UnaryInfo{op, "round", "nearest integer, ties to even", "{0}"};
         case UnaryOp::sign:
             return UnaryInfo{op, "sign", "-1, 0 or 1; NaN stays NaN", "({0} > 0) - ({0} < 0)"};
+        case UnaryOp::tf32:
+            return UnaryInfo{op, "tf32", "the nearest number of TF32, ties away from 0"};
     }
     return std::nullopt;
 });

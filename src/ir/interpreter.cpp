@@ -144,22 +144,24 @@ class Interpreter {
             for (const DimId places : window.places)
                 if (const WindowRule& rule = *kernel_[places].window; rule.of == x_dims[i]) {
                     before[i] = rule.before;
-                    padded[i] += rule.before + rule.after;
+                    padded[i] = std::max<std::int64_t>(padded[i] + rule.before + rule.after, 0);
                 }
             size *= padded[i];
         }
         std::vector<double> values(size, window.outside);
         std::vector<std::int64_t> strides(kernel_.dims.size());  // of the padded array
-        std::int64_t stride = 1, start = 0;
-        for (std::size_t i = x_dims.size(); i-- > 0; stride *= padded[i]) {
+        std::int64_t stride = 1;
+        for (std::size_t i = x_dims.size(); i-- > 0; stride *= padded[i])
             strides[index(x_dims[i])] = stride;
-            start += before[i] * stride;
-        }
         for (std::int64_t at = 0; at < std::ssize(x); ++at) {
-            std::int64_t rest = at, offset = start;
-            for (std::size_t i = x_dims.size(); i-- > 0; rest /= extent(x_dims[i]))
-                offset += rest % extent(x_dims[i]) * strides[index(x_dims[i])];
-            values[offset] = x[at];
+            std::int64_t rest = at, offset = 0;
+            bool seen = true;  // false if windows leave the element out
+            for (std::size_t i = x_dims.size(); i-- > 0; rest /= extent(x_dims[i])) {
+                const std::int64_t to = rest % extent(x_dims[i]) + before[i];
+                seen &= to >= 0 && to < padded[i];
+                offset += to * strides[index(x_dims[i])];
+            }
+            if (seen) values[offset] = x[at];
         }
         keep(id, std::move(values));
         Source& source = environment_.sources[static_cast<std::uint32_t>(index(id))];

@@ -33,7 +33,8 @@ constexpr std::size_t index(DimId id) {
 
 // What the places of a window are made of: at place p, tap t is the element p * stride + t *
 // dilation - before of dimension `of`. `before` and `after` count the elements outside of it that
-// windows may cover; `taps` has a constant extent.
+// windows may cover, or if negative those inside that they do not see; `taps` has a constant
+// extent.
 struct WindowRule {
     DimId of{}, taps{};
     std::int64_t stride = 1, dilation = 1, before = 0, after = 0;

@@ -34,6 +34,14 @@ double sign(double x) {
     return x > 0 ? 1 : x < 0 ? -1 : x;
 }
 
+// Eleven bits; below f32's normal numbers it is not exact.
+double tf32(double x) {
+    constexpr double kScale = 1 << 11;
+    int exponent = 0;
+    const double fraction = std::frexp(x, &exponent);
+    return std::isfinite(x) ? std::ldexp(std::round(fraction * kScale) / kScale, exponent) : x;
+}
+
 // NaN if either operand is; so is max.
 double min(double a, double b) {
     return a < b || std::isnan(a) ? a : b;
@@ -108,6 +116,8 @@ void apply(UnaryOp op, Row x, std::int64_t count, double* out) {
             return each([](double v) { return std::nearbyint(v); });
         case UnaryOp::sign:
             return each(sign);
+        case UnaryOp::tf32:
+            return each(tf32);
     }
 }
 

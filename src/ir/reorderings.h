@@ -13,4 +13,7 @@ bool is_renaming(const Kernel& kernel, ExprId id);
 bool is_renaming(const Kernel& kernel, const std::vector<DimId>& from,
                  const std::vector<DimId>& to);
 
+// The same kernel, with a permute or view that is written twice as one value.
+Kernel share_reorderings(const Kernel& kernel);
+
 }  // namespace fact::ir

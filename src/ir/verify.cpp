@@ -23,10 +23,9 @@ std::string verify_dims(const Kernel& kernel) {
                 return fmt::format("dimension '{}' has an unknown or factored factor", dim.name);
     }
     for (const Dim& dim : kernel.dims)
-        if (const auto& rule = dim.window;
-            rule &&
-            (index(rule->of) >= kernel.dims.size() || index(rule->taps) >= kernel.dims.size() ||
-             rule->stride < 1 || rule->dilation < 1 || rule->before < 0 || rule->after < 0))
+        if (const auto& rule = dim.window; rule && (index(rule->of) >= kernel.dims.size() ||
+                                                    index(rule->taps) >= kernel.dims.size() ||
+                                                    rule->stride < 1 || rule->dilation < 1))
             return fmt::format("dimension '{}' has windows that do not exist", dim.name);
     for (const Multiple& rule : kernel.multiples)
         if (index(rule.dim) >= kernel.dims.size() || rule.of < 1)

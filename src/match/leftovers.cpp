@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "graph/channels_last.h"
 #include "graph/halves.h"
 #include "graph/operators.h"
 #include "graph/windows.h"
@@ -52,6 +53,8 @@ std::string reason_for(const Graph& graph, const Facts& facts, const SearchOutco
                            (read_joining(graph, node) && has_reason);
     if (!supported) return fmt::format("no rule covers {} yet", node.target);
     if (has_reason) return reason->second;
+    if (graph::changes_layout(graph, node))
+        return "it only changes the layout in memory, which torch does as fast as memory allows";
     // A product may absorb the node, but no chosen pattern contains it.
     const bool lost = facts.after_product.contains(id) && !outcome.taken.empty();
     return std::string(lost ? "another fusion around it gains more" : kNothingToFuseWith);

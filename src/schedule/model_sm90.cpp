@@ -62,13 +62,18 @@ double bytes_of_b(const Problem& p) {
     return rounded(p) ? info(DType::f16).bytes : info(p.operands).bytes;
 }
 
+// The share of an operand's elements that memory holds.
+double stored(const Problem& p, WindowedOperand operand) {
+    return p.windows == operand ? p.stored : 1;
+}
+
 // Cycles of one tile's products. f32 operands rounded to f16 are many bytes for little arithmetic,
 // so loads may limit the speed, at the rate measured for 16-bit tiles of 128x128. The model
 // is not fitted to that kernel itself.
 double mainloop_cycles(const Schedule& s, const Problem& p, double depth) {
     const double m = s.tile.m, n = s.tile.n;
     constexpr double kProductRate = 2048;  // multiply-adds per cycle of a multiprocessor
-    const double rate = p.split ? kProductRate / 3 : kProductRate;
+    const double rate = kProductRate / (p.split ? 3 : p.tf32 ? 2 : 1);
     const double products = m * n * depth / rate / efficiency(s);
     if (!rounded(p)) return products;
     constexpr double kLoadRate = 56;  // bytes per cycle
@@ -89,7 +94,7 @@ double tensor_us(const Schedule& s, const Problem& p, const Division& d) {
         // Many parts are first added up in teams: then none adds up all of them.
         const double parts_added = split && parts > 6 ? 2 * std::sqrt(parts) : parts;
         // kSumsAtOnce in mainloop_half.cuh.
-        const bool two_at_once = p.operands != DType::f32 && accumulators_on_sm90(s, p) == 64;
+        const bool two_at_once = !converted(p) && accumulators_on_sm90(s, p) == 64;
         const double rate_of_adding = kPartBytes * (two_at_once ? kTwoAtOnce : 1);
         const double meeting = split ? kMeeting : kMeeting + kSpans / (s.cluster.m * s.cluster.n);
         return part_us + meeting + parts_added * area * 4 / rate_of_adding / kClock;
@@ -120,14 +125,15 @@ double l2_us(const Schedule& s, const Problem& p, const Division& d) {
 // walked in bands: `band` tiles along the raster's dimension, all tiles across it.
 double memory_us(const Schedule& s, const Problem& p, const Division& d) {
     const double batch = static_cast<double>(p.batch);
-    const double a = p.m * d.depth * bytes_of_a(p) * batch;
-    const double b = p.products * p.n * d.depth * bytes_of_b(p) * batch;
+    const double depth_of_a = d.depth * bytes_of_a(p) * stored(p, WindowedOperand::a);
+    const double depth_of_b = d.depth * bytes_of_b(p) * stored(p, WindowedOperand::b);
+    const double a = p.m * depth_of_a * batch, b = p.products * p.n * depth_of_b * batch;
     const double output = static_cast<double>(p.m) * p.n * info(p.output).bytes * batch;
     const bool along_m = s.raster == Raster::m;
     const double along = along_m ? d.rows : d.columns, across = along_m ? d.columns : d.rows;
     const double band = std::min<double>(s.swizzle, along);
-    const double rows_bytes = s.tile.m * s.cluster.m * d.depth * bytes_of_a(p);
-    const double columns_bytes = s.tile.n * s.cluster.n * d.depth * bytes_of_b(p);
+    const double rows_bytes = s.tile.m * s.cluster.m * depth_of_a;
+    const double columns_bytes = s.tile.n * s.cluster.n * depth_of_b;
     const double unit_along = along_m ? rows_bytes : columns_bytes;
     const double unit_across = along_m ? columns_bytes : rows_bytes;
     // Tiles across the raster that are computed at the same time.

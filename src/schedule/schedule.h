@@ -102,28 +102,36 @@ std::string to_string(const Schedule& schedule);
 
 enum class Major { k, mn };  // which dimension of an operand is contiguous
 
+enum class WindowedOperand { none, a, b };  // which one is windows of images
+
 // What a schedule depends on in a product.
 struct Problem {
     DType operands = DType::bf16;  // bf16, f16 or f32
     DType output = DType::bf16;
     // f32 operands are split into two parts each, f16 on sm90 and TF32 on sm80; if false, they are
-    // rounded to one such number.
+    // rounded to one such number, or neither if `tf32` says so.
     bool split = false;
+    bool tf32 = false;  // f32 operands are multiplied as they are in memory, by their leading bits
     Major a = Major::k, b = Major::k;
     long m = 0, n = 0, k = 0, batch = 1;
     // Products with the same A that share a tile, side by side: each has `n` columns in all, and an
     // equal part of a tile's.
     int products = 1;
+    WindowedOperand windows = WindowedOperand::none;
+    double stored = 1;  // the share of the windows' elements that memory holds: windows overlap
     int unsplit_columns = 1;  // must divide a tile's width, so that flipped columns share a tile
     int full_operands = 0;    // matrices that the epilogue reads besides the accumulator
     bool staged = false;      // one of these matrices is loaded through shared memory
     bool strided = false;     // some tensor of the epilogue is accessed element by element
 };
 
-// Whether f32 operands are rounded to one number each: f16 on sm90
-// (kernels/sm90/mainloop_tf32.cuh).
+// Whether f32 operands become f16 numbers on sm90, those of B in a pass before the product.
+constexpr bool converted(const Problem& problem) {
+    return problem.operands == DType::f32 && !problem.tf32;
+}
+// Whether each becomes a single one (kernels/sm90/mainloop_tf32.cuh).
 constexpr bool rounded(const Problem& problem) {
-    return problem.operands == DType::f32 && !problem.split;
+    return converted(problem) && !problem.split;
 }
 
 // Why the schedule is not legal for the problem on sm90a, or "".

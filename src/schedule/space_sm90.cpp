@@ -137,7 +137,7 @@ std::string illegal_on_sm90(const Schedule& s, const Problem& p) {
     if (fit == 0) return "not even two stages fit into shared memory: choose a smaller tile";
     if (s.stages != 0 && (s.stages < 2 || s.stages > fit))
         return fmt::format("{} stages do not fit: 2 to {} do", s.stages, fit);
-    if (f32_operands && s.scheduler == Scheduler::streamk)
+    if (converted(p) && s.scheduler == Scheduler::streamk)
         return "with f32 operands, streamk would spill registers: choose splitk";
     if (splits_depth(s.scheduler) && s.tile.m == 256)
         return "adding up the parts of a tile of 256 rows would spill registers";
@@ -180,8 +180,16 @@ bool repeats_a_walk(const Schedule& s, const Problem& p) {
     // Of bands wider than the tiles along the raster, only the first swizzle and narrower ones are
     // tried.
     if (s.swizzle > along && s.swizzle > kSwizzles.front()) return true;
+    if (along == 1 && s.swizzle != kSwizzles.front()) return true;
     if (s.raster == Raster::n && (along == 1 || across == 1)) return true;
     return across == 1 && s.swizzle != kSwizzles.front();
+}
+
+// Whether blocks of a cluster load parts of windows for each other. Whole convolutions were slowest
+// under such schedules; the product itself was not timed apart.
+bool shares_windows(const Schedule& s, const Problem& p) {
+    return (p.windows == WindowedOperand::a && s.cluster.n > 1) ||
+           (p.windows == WindowedOperand::b && s.cluster.m > 1);
 }
 
 // The schedule with one stage less, if that frees room for more store buffers.
@@ -210,7 +218,9 @@ std::vector<Schedule> space_on_sm90(const Problem& problem) {
                                          raster,
                                          swizzle,
                                          scheduler};
-                        if (repeats_a_walk(s, problem) || !worth_splitting(s, problem)) continue;
+                        if (repeats_a_walk(s, problem) || !worth_splitting(s, problem) ||
+                            shares_windows(s, problem))
+                            continue;
                         if (!illegal_on_sm90(s, problem).empty()) continue;
                         space.push_back(s);
                         if (const auto less = with_one_stage_less(s, problem))

@@ -21,15 +21,17 @@ struct SkeletonInfo {
     bool tensor_maps;  // reads and writes matrices through TMA, which needs aligned rows
     bool two_sums;     // an epilogue may read the sums of two products
     bool windows;      // reads windows of a tensor as an operand of a product
+    bool scatters;     // stores results whose dimensions mix rows and columns
+    bool overlapping;  // reads rows that overlap in memory as an operand of a product
 };
 
 inline constexpr auto kSkeletons =
     table_of<Skeleton>([](Skeleton skeleton) -> std::optional<SkeletonInfo> {
         switch (skeleton) {
             case Skeleton::sm80:
-                return SkeletonInfo{skeleton, "sm80", false, false, false};
+                return SkeletonInfo{skeleton, "sm80", false, false, false, false, false};
             case Skeleton::sm90:
-                return SkeletonInfo{skeleton, "sm90", true, true, true};
+                return SkeletonInfo{skeleton, "sm90", true, true, true, true, true};
         }
         return std::nullopt;
     });

@@ -20,16 +20,12 @@ constexpr int kFormat = 1;
 Json write(const ExtentProduct& product) {
     Json result = Json::array();
     for (const DimOf& dim : product)
-        if (dim.more == 0 && dim.step == 1)
+        if (dim.is_plain())
             result.push_back({dim.tensor, dim.dim});
-        else
+        else if (dim.times == 1)
             result.push_back({dim.tensor, dim.dim, dim.more, dim.step});
-    return result;
-}
-
-Json write(const std::vector<ExtentProduct>& products) {
-    Json result = Json::array();
-    for (const ExtentProduct& product : products) result.push_back(write(product));
+        else
+            result.push_back({dim.tensor, dim.dim, dim.more, dim.step, dim.times});
     return result;
 }
 
@@ -41,9 +37,10 @@ Json write(const ExtentField& extent) {
     return json;
 }
 
-Json write(const std::vector<ExtentField>& extents) {
+template <class Extent>
+Json write(const std::vector<Extent>& extents) {
     Json result = Json::array();
-    for (const ExtentField& extent : extents) result.push_back(write(extent));
+    for (const Extent& extent : extents) result.push_back(write(extent));
     return result;
 }
 
@@ -69,6 +66,7 @@ Json write(const KernelParam& param) {
                          {"swizzle_bytes", p.swizzle_bytes}};
                 for (const WindowReach& along : p.windows)
                     map["windows"].push_back({along.step, along.first, along.last});
+                if (!p.taps.empty()) map["taps"] = p.taps;
                 return Json{{"tensor_map", std::move(map)}};
             },
             [](const StructParam& p) {
@@ -203,6 +201,10 @@ DType read_dtype(const Parsed& json) {
 }
 
 DimOf read_dim(const Parsed& json) {
+    if (json.is_array() && json.size() == 5) {
+        const auto [tensor, dim, more, step, times] = read_ints<5>(json);
+        return {tensor, dim, more, step, times};
+    }
     if (json.is_array() && json.size() == 4) {
         const auto [tensor, dim, more, step] = read_ints<4>(json);
         return {tensor, dim, more, step};
@@ -258,6 +260,7 @@ TensorMapParam read_map(const Parsed& json) {
                        get_int<int>(json, "swizzle_bytes")};
     if (const Parsed* windows = optional_field(json, "windows"))
         map.windows = read_all(*windows, read_reach);
+    if (const Parsed* taps = optional_field(json, "taps")) map.taps = read_all(*taps, to_int<int>);
     return map;
 }
 

@@ -26,16 +26,17 @@ inline constexpr int kNoDim = -1;  // stands for a dimension that the tensor doe
 // The largest number that kernels count to in 32 bits, with room for a tile that crosses the edge.
 inline constexpr std::int64_t kMaxCount = (std::int64_t{1} << 31) - (1 << 16);
 
-// The extent of a bound tensor's dimension, or how many windows fit into it: ceil((extent + more) /
-// step).
+// The extent of a bound tensor's dimension, or how many windows fit into it or a multiple of it:
+// ceil((extent * times + more) / step).
 struct DimOf {
     int tensor = 0, dim = 0;
-    int more = 0, step = 1;
+    int more = 0, step = 1, times = 1;
     bool operator==(const DimOf&) const = default;
 
+    bool is_plain() const { return more == 0 && step == 1 && times == 1; }
     std::int64_t of(std::int64_t extent) const {
-        return more == 0 && step == 1 ? extent
-                                      : std::max<std::int64_t>(0, ceil_div(extent + more, step));
+        return is_plain() ? extent
+                          : std::max<std::int64_t>(0, ceil_div(extent * times + more, step));
     }
 };
 
@@ -56,6 +57,11 @@ struct WindowReach {
 // A CUtensorMap over one tensor, innermost dimension first; kNoDim means an extent of one. `box` is
 // the extents of the part that one copy moves.
 //
+// With `taps`, windows of so many elements slide over dimensions 1, 2, ... of the map, which are an
+// image's, the innermost first, and contiguous. Then a row of the map is all taps along dimension 1
+// with dimension 0; the next row begins one element later, and rows run on over the whole image,
+// until the last one that is inside of it; the other dimensions are `taps` long.
+//
 // With `windows`, the map is for TMA's im2col mode: its dimensions are channels, one for each of
 // `windows`, and images; the box is a number of channels and a number of windows.
 struct TensorMapParam {
@@ -64,6 +70,7 @@ struct TensorMapParam {
     std::vector<int> dims, box;
     int swizzle_bytes = 128;
     std::vector<WindowReach> windows = {};
+    std::vector<int> taps = {};
     bool operator==(const TensorMapParam&) const = default;
 };
 

@@ -46,6 +46,7 @@ class Checker {
 
   private:
     static constexpr int kMaxRank = 16;
+    static constexpr int kMaxTimes = 1 << 16;     // times an extent, it fits 64 bits
     static constexpr int kMaxBlock = 1024;        // threads: CUDA's limit
     static constexpr int kMaxBox = 256;           // along a dimension: the hardware's limit
     static constexpr int kMaxClusterBlocks = 16;  // the hardware's limit
@@ -103,6 +104,7 @@ class Checker {
         for (const DimOf& dim : dims) {
             require(dim.dim >= 0, fmt::format("dimension {} of tensor {}", dim.dim, dim.tensor));
             require(dim.step > 0, fmt::format("steps of {}", dim.step));
+            require(dim.times > 0 && dim.times <= kMaxTimes, fmt::format("{} times", dim.times));
             check_dim(dim.tensor, dim.dim);
         }
     }
@@ -157,6 +159,12 @@ class Checker {
                     (map.windows.empty() || map.dims.size() == map.windows.size() + 2),
                 fmt::format("tensor map of {} dimensions", map.dims.size()));
         for (const WindowReach& along : map.windows) check(along, map.windows.size());
+        require(map.taps.empty() || (map.windows.empty() && map.taps.size() < map.dims.size()),
+                fmt::format("tensor map with taps along {} dimensions", map.taps.size()));
+        if (!problem_.empty()) return;
+        for (std::size_t i = 0; i < map.taps.size(); ++i)
+            require(map.taps[i] >= 1 && map.taps[i] <= kMaxTimes && map.dims[i + 1] != kNoDim,
+                    fmt::format("row of {} taps", map.taps[i]));
         for (int dim : map.dims) check_dim(map.tensor, dim);
         for (int extent : map.box) require(extent >= 1 && extent <= kMaxBox, "box of a tensor map");
         require(map.swizzle_bytes == 0 || map.swizzle_bytes == 32 || map.swizzle_bytes == 64 ||

@@ -46,6 +46,7 @@ Result<Plan> plan_stages(const ir::Kernel& kernel, std::string_view arch, const 
     lower::LowerOptions options;
     options.arch = arch;
     options.extents = extents.of;
+    options.assumed = extents.assumed;
     options.tma = tma;
     options.schedule = schedule_lookup(schedules);
     const auto pipeline = lower::stages(kernel, options);

@@ -66,9 +66,9 @@ bool ExtentClasses::visit_windows(const Node& node) {
     for (int d = first; d < rank(x); ++d) fix(x, d), fix(out, d);
     if (read->weight) {
         for (int d = 2; d < rank(*read->weight); ++d) fix(*read->weight, d);
-        tie(*read->weight, 0, out, first - 1);
+        tie(*read->weight, read->transposed ? 1 : 0, out, first - 1);
         if (convolves)
-            tie(*read->weight, 1, x, first - 1);
+            tie(*read->weight, read->transposed ? 0 : 1, x, first - 1);
         else
             fix(out, first - 1);  // the number of groups is an argument of the node
     }

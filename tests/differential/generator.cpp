@@ -41,6 +41,7 @@ class Generator : Parts {
             {"windows", &Generator::windows},
             {"windows", &Generator::windows},
             {"convolution", &Generator::convolution},
+            {"phases", &Generator::phases},
             {"pointwise", &Generator::pointwise}};
         const auto& [name, make] = kFamilies[below(std::size(kFamilies))];
         program_.family = name;
@@ -219,34 +220,37 @@ class Generator : Parts {
         DimId batch{}, channels{};
         Dims places, taps;
         bool channels_last = false;
+        bool few_channels = false;  // a constant number, and mostly windows side by side
     };
     Windowed windowed(DType dtype, double outside, bool some_pointwise) {
         Windowed w;
-        w.batch = dim("B", {1, 2, 5}), w.channels = dim("C", {1, 3, 8, 24, 64});
+        w.batch = dim("B", {1, 2, 5});
+        w.few_channels = chance(60);
+        w.channels =
+            w.few_channels ? add_dim({"C", pick({1, 3, 8, 16})}) : dim("C", {1, 3, 8, 24, 64});
         w.channels_last = chance(50);
         constexpr const char* kNames[][3] = {{"H", "P", "R"}, {"W", "Q", "S"}, {"D", "O", "T"}};
         Dims space;
         for (int i = 0, count = pick({1, 2, 2, 3}); i < count; ++i) {
             const auto& [of, places, taps] = kNames[i];
             space.push_back(dim(of, {7, 12, 19}));
-            kernel().dims.push_back({taps, pick({1, 2, 3})});
-            w.taps.push_back(static_cast<DimId>(kernel().dims.size() - 1));
+            w.taps.push_back(
+                add_dim({taps, w.few_channels ? pick({1, 2, 3, 3}) : pick({1, 2, 3})}));
             ir::WindowRule rule{space.back(),    w.taps.back(),      pick({1, 1, 2, 3}),
                                 pick({1, 1, 2}), pick({0, 0, 1, 2}), pick({0, 1, 2})};
             if (chance(50)) rule.after = rule.before;
+            if (w.few_channels && chance(90)) rule.stride = rule.dilation = 1;
             // Every window has an element inside.
             const std::int64_t reach = rule.dilation * (*kernel()[rule.taps].extent - 1);
             rule.before = std::min(rule.before, reach), rule.after = std::min(rule.after, reach);
-            kernel().dims.push_back({places, {}, {}, rule});
-            w.places.push_back(static_cast<DimId>(kernel().dims.size() - 1));
+            w.places.push_back(add_dim({places, {}, {}, rule}));
         }
-        program_.extents.resize(kernel().dims.size(), ir::kUnknownExtent);
         Dims dims{w.batch};
         if (!w.channels_last) dims.push_back(w.channels);
         dims.insert(dims.end(), space.begin(), space.end());
         if (w.channels_last) dims.push_back(w.channels);
         ExprId x = param("x", dtype, dims);
-        if (some_pointwise && chance(50)) x = epilogue(x, 1, 2, dtype);
+        if (some_pointwise && chance(w.few_channels ? 20 : 50)) x = epilogue(x, 1, 2, dtype);
         w.x = b_.window(x, w.places, outside);
         return w;
     }
@@ -274,7 +278,8 @@ class Generator : Parts {
         const Windowed w = windowed(dtype, 0, true);
         const DimId features = dim("F", {8, 40});
         Dims depth = w.taps;
-        depth.insert(w.channels_last || chance(70) ? depth.end() : depth.begin(), w.channels);
+        depth.insert(w.channels_last || w.few_channels || chance(70) ? depth.end() : depth.begin(),
+                     w.channels);
         const DimId sum = kernel().factored_dim(depth);
         const ExprId weights =
             b_.view(param("w", dtype, joined({features}, depth)), {features, sum});
@@ -283,19 +288,72 @@ class Generator : Parts {
         const Dims order =
             are_columns ? joined(joined({w.batch}, depth), w.places) : joined(rows, depth);
         const ExprId windows = b_.cast(dtype, b_.permute(w.x, order));
+        const auto precision =
+            dtype == DType::f32 && chance(60) ? ir::Precision::tf32 : ir::Precision::exact;
         ExprId y;
         if (are_columns) {
             const ExprId b = b_.view(windows, {w.batch, sum, kernel().factored_dim(w.places)});
-            y = b_.product(weights, b);
+            y = b_.product(weights, b, precision);
         } else {
             const ExprId a = b_.view(windows, {kernel().factored_dim(rows), sum});
-            y = b_.product(a, b_.transpose(weights));
+            y = b_.product(a, b_.transpose(weights), precision);
         }
         y = b_.binary(BinaryOp::mul, y, b_.literal(0.1));
         y = b_.view(y,
                     are_columns ? joined({w.batch, features}, w.places) : joined(rows, {features}));
         if (chance(30)) y = mean(y, w.places);
         output(chance(50) ? b_.permute(y, shuffled(kernel()[y].type.dims)) : y, dtype);
+    }
+
+    // A product seen under dimensions that rows and columns have factors of, like a transposed
+    // convolution or a shuffle of pixels. The ends of these may be cut off.
+    void phases() {
+        const DType dtype = floating();
+        const DimId batch = dim("B", {1, 2, 3}), features = dim("F", {4, 8, 20});
+        constexpr const char* kNames[][4] = {
+            {"A", "I", "P", "E"}, {"A2", "I2", "Q", "E2"}, {"A3", "I3", "O", "E3"}};
+        Dims rows{features}, columns, apart, mixed{batch, features}, places, taps;
+        const int count = pick({1, 2, 2, 3});
+        for (int i = 0; i < count; ++i) {
+            kernel().dims.push_back({kNames[i][0], pick({1, 2, 2, 2, 3, 4})});
+            rows.push_back(static_cast<DimId>(kernel().dims.size() - 1));
+            columns.push_back(dim(kNames[i][1], {5, 8, 13}));
+            apart.insert(apart.end(), {columns.back(), rows.back()});
+        }
+        const DimId m = kernel().factored_dim(rows), n = kernel().factored_dim(columns);
+        for (std::size_t i = 0; i < columns.size(); ++i)
+            mixed.push_back(kernel().factored_dim({columns[i], rows[i + 1]}));
+        program_.extents.resize(kernel().dims.size(), ir::kUnknownExtent);
+        const ExprId x = param("x", dtype, joined(joined({batch}, columns), {k()}));
+        ExprId y =
+            b_.product(param("w", dtype, {m, k()}), b_.transpose(b_.view(x, {batch, n, k()})));
+        y = b_.binary(BinaryOp::mul, y, b_.literal(1 / std::sqrt(extent(k()))));
+        if (chance(30)) y = epilogue(y, 1, 2, dtype);
+        y = b_.view(y, joined(joined({batch}, rows), columns));
+        y = b_.view(b_.permute(y, joined({batch, features}, apart)), mixed);
+        for (int i = 0; chance(50) && i < count; ++i) {
+            const auto end = [&] { return -pick<std::int64_t>({0, 1, 2}); };
+            kernel().dims.push_back({kNames[i][3], 1});
+            taps.push_back(static_cast<DimId>(kernel().dims.size() - 1));
+            kernel().dims.push_back({kNames[i][2],
+                                     {},
+                                     {},
+                                     ir::WindowRule{mixed[2 + static_cast<std::size_t>(i)],
+                                                    taps.back(), 1, 1, end(), end()}});
+            places.push_back(static_cast<DimId>(kernel().dims.size() - 1));
+        }
+        program_.extents.resize(kernel().dims.size(), ir::kUnknownExtent);
+        if (!places.empty())
+            y = b_.reduce(pick({ir::ReduceOp::max, ir::ReduceOp::sum}), b_.window(y, places), taps);
+        const Dims own = kernel()[y].type.dims;
+        for (int i = 0; chance(60) && i < 3; ++i) {
+            const bool per_feature = chance(70);
+            const ExprId more =
+                per_feature ? param("p", DType::f32, {features}) : operand(own, dtype);
+            y = tame(b_.binary(BinaryOp::add, y, more));
+        }
+        if (chance(30)) y = reduced(y, {own[below(own.size())]});
+        output(chance(20) ? b_.permute(y, shuffled(kernel()[y].type.dims)) : y, dtype);
     }
 
     static Dims joined(Dims list, const Dims& more) {
@@ -327,8 +385,9 @@ Program small_program(std::uint32_t seed) {
     }
     for (const ir::Dim& dim : program.kernel.dims)  // one window fits at least
         if (const auto& rule = dim.window)
-            program.extents[ir::index(rule->of)] +=
-                rule->dilation * *ir::constant_extent(program.kernel, rule->taps);
+            program.extents[ir::index(program.kernel.factors({rule->of}).front())] +=
+                rule->dilation * *ir::constant_extent(program.kernel, rule->taps) +
+                std::max<std::int64_t>(0, -rule->before) + std::max<std::int64_t>(0, -rule->after);
     if (auto why = ir::solve_extents(program.kernel, program.extents); !why.empty())
         throw InternalError(why);
     return program;

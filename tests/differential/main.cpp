@@ -60,6 +60,7 @@ double allowed_error(const Program& program, DType output) {
     for (const ir::Expr& expr : ir::expand_attention(program.kernel).exprs)
         if (std::holds_alternative<ir::Cast>(expr.node))
             inside = std::max(inside, epsilon(expr.type.dtype));
+    if (rounds_to_tf32(program)) inside = std::max(inside, epsilon(DType::f16));
     return 2 * (epsilon(output) + inside);
 }
 

@@ -35,6 +35,12 @@ DimId Parts::dim(const std::string& name, std::initializer_list<std::int64_t> ex
     return id;
 }
 
+DimId Parts::add_dim(ir::Dim dim) {
+    kernel().dims.push_back(std::move(dim));
+    program_.extents.resize(kernel().dims.size(), ir::kUnknownExtent);
+    return static_cast<DimId>(kernel().dims.size() - 1);
+}
+
 Dims Parts::batch() {
     const Dims all{dim("B", {1, 2, 3}), dim("H", {2, 4}), dim("G", {1, 3}), dim("R", {2, 3})};
     return {all.begin(), all.begin() + static_cast<std::ptrdiff_t>(1 + below(all.size()))};

@@ -29,6 +29,7 @@ class Parts {
     Dims shuffled(Dims dims);
 
     ir::DimId dim(const std::string& name, std::initializer_list<std::int64_t> extents);
+    ir::DimId add_dim(ir::Dim dim);  // whose extent is no choice
     ir::DimId m() { return dim("M", {1, 7, 64, 100, 128, 193}); }
     ir::DimId n() { return dim("N", {8, 24, 64, 104, 128, 200, 333}); }
     ir::DimId k() { return dim("K", {8, 16, 72, 128, 256, 31}); }

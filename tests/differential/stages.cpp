@@ -81,9 +81,10 @@ std::string difference_of_stages(const Program& program, std::uint32_t seed, boo
     if (auto done = run_stages(*pipeline, tensors); !done) return done.error().text();
 
     // Attention that no skeleton computes rounds its probabilities on the way.
-    const bool rounds = std::ranges::any_of(program.kernel.exprs, [](const ir::Expr& expr) {
-        return std::holds_alternative<ir::Attention>(expr.node);
-    });
+    const bool rounds = rounds_to_tf32(program) ||
+                        std::ranges::any_of(program.kernel.exprs, [](const ir::Expr& expr) {
+                            return std::holds_alternative<ir::Attention>(expr.node);
+                        });
     const double allowed = rounds ? 0x1p-6 : 1e-9;
     for (std::size_t i = 0; i < outputs.size(); ++i) {
         const auto got = widened(outputs[i]), want = widened(whole.outputs[i]);

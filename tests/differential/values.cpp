@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstring>
 
 #include "ir/interpreter.h"
@@ -33,6 +34,13 @@ std::vector<double> widened(tools::HostTensor tensor) {
     std::vector<double> values(static_cast<std::size_t>(tensor.count()));
     std::memcpy(values.data(), tensor.data.data(), tensor.data.size());
     return values;
+}
+
+bool rounds_to_tf32(const Program& program) {
+    return std::ranges::any_of(program.kernel.exprs, [](const ir::Expr& expr) {
+        const auto* product = std::get_if<ir::Product>(&expr.node);
+        return product && product->precision == ir::Precision::tf32;
+    });
 }
 
 Run interpreted(const Program& program, std::uint32_t seed) {

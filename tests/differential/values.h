@@ -11,6 +11,8 @@ namespace fact::differential {
 struct Run {
     std::vector<tools::HostTensor> inputs, outputs;  // outputs in f64
 };
+// Whether operands of a product are rounded to TF32.
+bool rounds_to_tf32(const Program& program);
 Run interpreted(const Program& program, std::uint32_t seed);
 
 std::vector<std::int64_t> sizes_of(const Program& program, const ir::Type& type);

@@ -248,6 +248,29 @@ TEST(Meaning, OfAttention) {
         {(4 + 3 * 8) / 4.0});
 }
 
+// A window sees neither what is before the first place nor what is after the last.
+TEST(Meaning, OfACut) {
+    const auto cut = [](const std::string& pad) {
+        return computed(
+            "kernel f(x: f32[H]) -> (y: f32[P]) where E = 1 {\n  y = max(x.window(H: P "
+            "by E pad " +
+                pad + "), over: E)\n}\n",
+            {{{5}, {1, 2, 3, 4, 5}}}, {3});
+    };
+    expect_near(cut("-1"), {2, 3, 4});
+    expect_near(cut("0 -2"), {1, 2, 3});
+    expect_near(cut("-3 1"), {4, 5, 0});
+}
+
+// The order of what `where` says has no meaning.
+TEST(Meaning, OfAConstantFactor) {
+    for (const std::string order : {"R = 2, P = H*R", "P = H*R, R = 2"})
+        expect_near(computed("kernel f(x: f32[P]) -> (y: f32[H]) where " + order +
+                                 " {\n  y = sum(x.view(H, R), over: R)\n}\n",
+                             {{{4}, {1, 2, 3, 4}}}, {2}),
+                    {3, 7});
+}
+
 TEST(Meaning, OfAWindow) {
     // Scores are all 0: a row is the mean of what it sees.
     const Array q{{5, 1}, {0, 0, 0, 0, 0}}, k{{3, 1}, {1, 2, 3}}, v{{3, 1}, {1, 10, 100}};

@@ -18,6 +18,7 @@
 #   compiled  a package and a kernel under torch.compile, torch.export and torch.jit.trace, pickled and
 #             in other processes: they stay what they are
 #   programs  random kernels built, run and compared with the interpreter
+#   windows   the same for convolutions, windows, and results whose dimensions mix rows and columns
 #   calibrate the GPU's real ceilings, as `fact calibrate` measures them
 #   registry  the same module in a new run folder compiles and measures nothing
 #   faults    the hostile kernels of tests/gpu/faults, each of which has to get its own verdict
@@ -30,7 +31,7 @@ root=$(cd "$(dirname "$0")/../.." && pwd)
 out=${1:?usage: tests/gpu/run.sh OUT [PART...]}
 shift
 parts=("$@")
-known=(unit functions hazards runtime compiled calibrate legal programs products attention_sm80 types chains spellings
+known=(unit functions hazards runtime compiled calibrate legal programs windows products attention_sm80 types chains spellings
     rotaries norms replays baselines registry faults)
 ((${#parts[@]})) || parts=("${known[@]}")
 for part in "${parts[@]}"; do
@@ -158,19 +159,22 @@ for part in "${parts[@]}"; do
                 ((++failures))
             grep -E '^(ok|FAILED)' "$out/compiled.log" || tail -n 15 "$out/compiled.log"
             ;;
-        programs)
+        programs | windows)
             program=$root/build/release/tests/differential
-            ninja -C "$root/build/release" differential >"$out/programs.log" 2>&1 || ((++failures))
-            for arguments in "--seed 1 --count 320" "--seed 10001 --count 80 --sm80"; do
+            log=$out/$part.log
+            ninja -C "$root/build/release" differential >"$log" 2>&1 || ((++failures))
+            runs=("--seed 1 --count 320" "--seed 10001 --count 80 --sm80")
+            if [[ $part == windows ]]; then
+                runs=("--only phases --count 60" "--only convolution --count 100" "--only windows --count 60")
+            fi
+            for arguments in "${runs[@]}"; do
                 # shellcheck disable=SC2086
                 FACT_ROOT=$root timeout -k 10 300 "$program" gpu $arguments --store "$work/programs" \
-                    --json "$work/programs-${arguments//[^0-9]/}.json" >>"$out/programs.log" 2>&1 ||
-                    ((++failures))
+                    --json "$work/$part-${arguments//[^a-z0-9]/}.json" >>"$log" 2>&1 || ((++failures))
             done
-            FACT_COMMAND="tests/gpu/run.sh OUT programs" "$python" \
-                "$root/bench/collect.py" --join "$out/programs.json" \
-                "$work"/programs-*.json
-            tail -n 28 "$out/programs.log"
+            FACT_COMMAND="tests/gpu/run.sh OUT $part" "$python" \
+                "$root/bench/collect.py" --join "$out/$part.json" "$work/$part"-*.json
+            tail -n 28 "$log"
             ;;
         calibrate)
             note "calibrate"

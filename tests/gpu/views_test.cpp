@@ -6,10 +6,10 @@
 namespace fact::gpu {
 namespace {
 
-TensorArg contiguous(std::vector<std::int64_t> sizes) {
+TensorArg contiguous(std::vector<std::int64_t> sizes, DType dtype = DType::bf16) {
     TensorArg arg;
     arg.data = reinterpret_cast<void*>(std::uintptr_t{0x1000});
-    arg.dtype = DType::bf16;
+    arg.dtype = dtype;
     arg.sizes = std::move(sizes);
     arg.strides.assign(arg.sizes.size(), 1);
     for (std::size_t i = arg.sizes.size(); i-- > 1;)
@@ -136,6 +136,65 @@ TEST(Windows, MapsAreChecked) {
               "tensor map of 4 dimensions is out of range");
     EXPECT_EQ(damaged([](auto& map) { map.box.push_back(1); }),
               "tensor map of 4 dimensions is out of range");
+}
+
+// Images [N, H, W, C] of 8 channels under windows of 3 x 4 taps.
+TensorMapParam rows_map() {
+    TensorMapParam map{0, {3, 2, 1, 0}, {32, 128, 1, 1}};
+    map.taps = {4, 3};
+    return map;
+}
+
+TEST(OverlappingRows, MapGeometry) {
+    const auto images = contiguous({5, 30, 28, 8}, DType::f32);
+    const auto map = map_geometry(rows_map(), std::vector<TensorArg>{images});
+    EXPECT_FALSE(map.has_windows);
+    EXPECT_EQ(map.rank, 4u);
+    // The last row ends where the image does.
+    EXPECT_EQ(map.extents, (std::array<std::uint64_t, 5>{32, 28 * 28 - 3, 3, 5}));
+    EXPECT_EQ(map.stride_bytes, (std::array<std::uint64_t, 4>{32, 28 * 32, 30 * 28 * 32}));
+    EXPECT_EQ(((map.extents[1] - 1) + 2 * 28 + 4), 30u * 28);
+    EXPECT_EQ(map.box, (std::array<std::uint32_t, 5>{32, 128, 1, 1}));
+    EXPECT_EQ(map.element_strides, (std::array<std::uint32_t, 5>{1, 1, 1, 1, 1}));
+
+    TensorMapParam line{0, {2, 1, 0, kNoDim}, {32, 128, 1, 1}};
+    line.taps = {4};
+    const auto of_line = map_geometry(line, std::vector{contiguous({5, 30, 8}, DType::f32)});
+    EXPECT_EQ(of_line.extents, (std::array<std::uint64_t, 5>{32, 27, 5, 1}));
+}
+
+TEST(OverlappingRows, MapsAndTensorsAreChecked) {
+    const auto damaged = [](auto change) {
+        LaunchRecord record = record_with_view();
+        TensorMapParam map = rows_map();
+        change(map);
+        record.launches[0].params = {map};
+        return inconsistency(record);
+    };
+    EXPECT_EQ(damaged([](auto&) {}), "");
+    EXPECT_EQ(damaged([](auto& map) { map.taps[0] = 0; }), "row of 0 taps is out of range");
+    EXPECT_EQ(damaged([](auto& map) { map.dims[2] = kNoDim; }), "row of 3 taps is out of range");
+    EXPECT_EQ(damaged([](auto& map) { map.taps = {1, 1, 1, 1}; }),
+              "tensor map with taps along 4 dimensions is out of range");
+    EXPECT_EQ(damaged([](auto& map) {
+                  map.windows = {{1, 0, 0}, {1, 0, 0}};
+                  map.box.resize(2);
+              }),
+              "tensor map with taps along 2 dimensions is out of range");
+
+    LaunchRecord record;
+    record.params = {{"x", DType::f32, 4}};
+    record.launches.push_back({"rows", LinearGrid{{{{0, 0}}}}, 128, {1, 1}, 0, {rows_map()}});
+    EXPECT_EQ(inconsistency(record), "");
+    const auto refused = [&](TensorArg images) {
+        return why_refused(record, std::vector{std::move(images)});
+    };
+    EXPECT_EQ(refused(contiguous({5, 30, 28, 8}, DType::f32)), "");
+    EXPECT_EQ(refused(contiguous({5, 2, 28, 8}, DType::f32)),
+              "x has 2 elements along dimension 1, fewer than a window (3)");
+    TensorArg gaps = contiguous({5, 30, 28, 8}, DType::f32);
+    gaps.strides = {30 * 28 * 16, 28 * 16, 16, 1};
+    EXPECT_EQ(refused(gaps), "x is not contiguous from its dimension 2 on");
 }
 
 }  // namespace

@@ -83,6 +83,13 @@ TEST(Canonical, PythonsOperatorsAreBitwiseOnes) {
     EXPECT_EQ(result.nodes[0].target, "aten.bitwise_and.Tensor");
 }
 
+TEST(Canonical, AliasesAreThePlainOperators) {
+    const TensorType t = tensor({2, 4});
+    EXPECT_EQ(target_after("aten.multiply.Tensor", {}, t, t), "aten.mul.Tensor");
+    EXPECT_EQ(target_after("aten.true_divide.Scalar", {}, t, t), "aten.div.Scalar");
+    EXPECT_EQ(target_after("aten.clip.default", {}, t, t), "aten.clamp.default");
+}
+
 TEST(Canonical, DropsWhatDoesNothing) {
     const TensorType t = tensor({2, 4});
     EXPECT_EQ(target_after("aten.alias.default", {}, t, t), "");

@@ -7,6 +7,7 @@
 
 #include "archive_builder.h"
 #include "graph/canonical.h"
+#include "graph/channels_last.h"
 #include "graph/graph_json.h"
 #include "graph/printer.h"
 #include "graph/pt2_archive.h"
@@ -24,6 +25,7 @@ void use(const Graph& graph) {
     ASSERT_EQ(verify(graph), "");
     const Graph canonical = canonicalize(graph);
     ASSERT_EQ(verify(canonical), "");
+    ASSERT_EQ(verify(keep_channels_last(canonical)), "");
     EXPECT_FALSE(print(canonical).empty());
     EXPECT_TRUE(graph_from_json(to_json(canonical)));
 }

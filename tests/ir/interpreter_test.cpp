@@ -240,6 +240,8 @@ TEST(Pointwise, FunctionsMeanWhatTheTableSays) {
     EXPECT_EQ(f(UnaryOp::floor, -0.5), -1);
     EXPECT_EQ(f(UnaryOp::ceil, 0.5), 1);
     EXPECT_EQ(f(UnaryOp::sign, -3), -1);
+    EXPECT_EQ(f(UnaryOp::tf32, 1 + 0x1p-11), 1 + 0x1p-10);  // ties go away from 0
+    EXPECT_EQ(f(UnaryOp::tf32, -1 - 0x1p-12), -1);
     EXPECT_TRUE(std::isnan(f(UnaryOp::sign, NAN)));
     EXPECT_EQ(f(UnaryOp::logical_not, 0), 1);
     const auto g = [](BinaryOp op, double a, double b) {

@@ -2,6 +2,7 @@
 // shares of the result, however small it is.
 #include <gtest/gtest.h>
 
+#include <bit>
 #include <cmath>
 
 #include "emulated/device.h"
@@ -55,6 +56,18 @@ TEST(Functions, EndsAreZeroAndNaNStays) {
     EXPECT_EQ(Functions<bf16>::gelu_tanh(1000.f), 1000.f);
     EXPECT_TRUE(std::isnan(Functions<bf16>::sigmoid(NAN)));
     EXPECT_TRUE(std::isnan(Functions<bf16>::gelu_tanh(NAN)));
+}
+
+TEST(Functions, Tf32IsTheNearestOfElevenBits) {
+    const auto tf32 = Functions<float>::tf32;
+    EXPECT_EQ(tf32(1.f + 0x1p-11f), 1.f + 0x1p-10f);  // ties go away from 0
+    EXPECT_EQ(tf32(-1.f - 0x1p-11f), -1.f - 0x1p-10f);
+    EXPECT_EQ(tf32(1.f + 0x1p-12f), 1.f);
+    EXPECT_EQ(tf32(1.f - 0x1p-13f), 1.f);  // one exponent up
+    EXPECT_EQ(tf32(-0.f), 0.f);
+    EXPECT_EQ(tf32(INFINITY), INFINITY);
+    EXPECT_TRUE(std::isnan(tf32(NAN)));
+    EXPECT_TRUE(std::isnan(tf32(std::bit_cast<float>(0x7fffffffu))));
 }
 
 TEST(Functions, LeastAndMostAreNaNIfEitherIs) {

@@ -40,6 +40,27 @@ TEST(Windows, ColumnsAreTapsInBlocksOfChannels) {
             }
 }
 
+TEST(Windows, RowsThatOverlapAreTapsAndTheirChannels) {
+    // Windows of 3 x 2 x 4 taps over images [7, 6, 9] of 8 channels.
+    using Rows = OverlappingRows<32, 2, 3>;
+    constexpr int kChannels = 8, kHeight = 6, kWidth = 9;
+    int column = 0;
+    for (int t = 0; t < 3; ++t)
+        for (int r = 0; r < 2; ++r)
+            for (int s = 0; s < 4; ++s)
+                for (int c = 0; c < kChannels; ++c, ++column) {
+                    const auto tap = Rows::tap(column);
+                    EXPECT_EQ(tap.outer[0], r);
+                    EXPECT_EQ(tap.outer[1], t);
+                    // The element of the window at (o, p, q), in the row of that place.
+                    const int o = 4, p = 3, q = 5, row = (o * kHeight + p) * kWidth + q;
+                    const int of_taps = (tap.outer[1] * kHeight + tap.outer[0]) * kWidth;
+                    EXPECT_EQ((row + of_taps) * kChannels + tap.column,
+                              (((o + t) * kHeight + p + r) * kWidth + q + s) * kChannels + c);
+                }
+    EXPECT_EQ(OverlappingRows<64>::tap(33).column, 33);
+}
+
 TEST(Windows, OneAndThreeDimensions) {
     const Windows<Along<4, 1, 2, 3>> line{8, {10}};
     EXPECT_EQ(line.place(23, 0).first[0], 0);

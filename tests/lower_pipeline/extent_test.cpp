@@ -69,6 +69,32 @@ TEST(ExtentTerms, AProductMayStayWhole) {
     EXPECT_FALSE(ExtentTerms(kernel).rule(gd));
 }
 
+// P is cut out of I*2, which no tensor has, and O are windows of P: 2 * H - 1, and half of that.
+TEST(ExtentTerms, WindowsOfAMultipleOfAnExtent) {
+    ir::Kernel kernel;
+    const auto h = kernel.dim("H"), two = kernel.dim("2"), one = kernel.dim("1");
+    kernel.dims.push_back({"I", {}, {}, ir::WindowRule{h, two, 1, 1, 0, 1}});
+    const auto all = kernel.factored_dim({kernel.dim("I"), two});
+    kernel.dims.push_back({"P", {}, {}, ir::WindowRule{all, one, 1, 1, 0, -1}});
+    kernel.dims.push_back({"O", {}, {}, ir::WindowRule{kernel.dim("P"), two, 2, 1, 0, 0}});
+    kernel.params = {{"x", {DType::f32, {h}}, {}}};
+    const ExtentTerms terms(kernel);
+    EXPECT_EQ(terms.extent(kernel.dim("P")), (ExtentField{{{0, 0, -1, 1, 2}}}));
+    const ExtentField halved = terms.extent(kernel.dim("O"));
+    ASSERT_EQ(halved.dims.size(), 1u);
+    EXPECT_EQ(halved.dims[0].of(10), 9);
+}
+
+// A later stage has P = I*A as one dimension, and not H, which I is made of.
+TEST(ExtentTerms, FactorsFollowWhereTheirWindowsAreUnknown) {
+    ir::Kernel kernel;
+    const auto h = kernel.dim("H"), two = kernel.dim("2");
+    kernel.dims.push_back({"I", {}, {}, ir::WindowRule{h, two, 1, 1, 0, 1}});
+    const auto all = kernel.factored_dim({kernel.dim("I"), two});
+    kernel.params = {{"x", {DType::f32, {all}}, {}}};
+    EXPECT_EQ(ExtentTerms(kernel).extent(kernel.dim("I")), (ExtentField{{{0, 0}}, 1, 2}));
+}
+
 // Only w tells how G*D comes apart, but the stage that copies x does not read it.
 TEST(ExtentTerms, AStageIsGivenWhatTellsItsExtents) {
     ir::Kernel kernel;

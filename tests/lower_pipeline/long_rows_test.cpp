@@ -91,6 +91,37 @@ TEST(LongRows, OfANormKeepItsVariance) {
     EXPECT_EQ(expect_same(f, random_row(2 * 40960), 2, 40960), 4u);
 }
 
+// A product's dimensions stay whole: its result is read part by part as it lies in memory.
+TEST(LongRows, AfterAProductPartsAreWholeDimensions) {
+    Fixture f("pixels");
+    const ir::DimId h = f.kernel.dim("H"), w = f.kernel.dim("W");
+    const ir::DimId pixels = f.kernel.factored_dim({h, w});
+    const ExprId acc = f.b.product(f.param("w", DType::bf16, {f.m, f.k}),
+                                   f.param("x", DType::bf16, {f.k, pixels}));
+    const ExprId y = f.b.view(acc, {f.m, h, w});
+    const auto mean = [&](ExprId x) {
+        const ExprId sum = f.b.reduce(ReduceOp::sum, x, {h, w});
+        return f.b.binary(BinaryOp::div, sum, f.b.extent(pixels));
+    };
+    // The view is written twice.
+    const ExprId centered = f.b.binary(BinaryOp::sub, f.b.view(acc, {f.m, h, w}), mean(y));
+    const ExprId squares = mean(f.b.binary(BinaryOp::mul, centered, centered));
+    f.output("y", DType::f32,
+             f.b.binary(BinaryOp::mul, centered, f.b.unary(UnaryOp::rsqrt, squares)));
+    f.param("told", DType::f32, {h, w});
+    LowerOptions options;
+    options.extents.assign(f.kernel.dims.size(), ir::kUnknownExtent);
+    for (const auto& [dim, extent] :
+         {std::pair{f.m, 16}, std::pair{f.k, 64}, std::pair{h, 512}, std::pair{w, 128}})
+        options.extents[ir::index(dim)] = extent;
+    const auto pipeline = stages(f.kernel, options);
+    ASSERT_TRUE(pipeline.ok()) << pipeline.error().text();
+    ASSERT_EQ(pipeline->stages.size(), 5u);  // product; parts; mean; variance; result
+    EXPECT_EQ(pipeline->stages[1].kernel.outputs.size(), 2u);
+    EXPECT_EQ(pipeline->stages[1].kernel.outputs[0].tensor.type.dims.size(), 2u);
+    EXPECT_TRUE(lower(f.kernel, options).ok());
+}
+
 TEST(LongRows, OfAVeryLongSumAreSplitAgain) {
     Fixture f("total");
     const ExprId x = f.param("x", DType::f32, {f.m, f.n});

@@ -46,5 +46,24 @@ TEST(LowerRows, WindowsGoOverWholeDimensions) {
               std::string::npos);
 }
 
+// The window goes over two dimensions of the tensor's factored one, and leaves out its ends.
+TEST(LowerRows, CutsAFactoredDimension) {
+    ir::Kernel kernel;
+    kernel.name = "cut";
+    Builder b(kernel);
+    const auto n = kernel.dim("B"), i = kernel.dim("I"), a = kernel.dim("2"), e = kernel.dim("1");
+    const auto all = kernel.factored_dim({i, a});
+    kernel.dims.push_back({"P", {}, {}, ir::WindowRule{all, e, 1, 1, -1, -1}});
+    const auto places = kernel.dim("P");
+    kernel.params = {{"x", {DType::f32, {n, all}}, {}}};
+    const auto y = b.reduce(ReduceOp::max, b.window(b.param(0), {places}), {e});
+    kernel.outputs = {{{"y", {DType::f32, {n, places}}, {}}, y}};
+    RowsFacts facts{"sm90a", std::vector<std::int64_t>(kernel.dims.size(), ir::kUnknownExtent)};
+    facts.extents[ir::index(n)] = 7;
+    facts.extents[ir::index(i)] = 50;
+    ASSERT_EQ(ir::solve_extents(kernel, facts.extents), "");
+    expect_golden_kernel(kernel, facts);
+}
+
 }  // namespace
 }  // namespace fact::lower

@@ -210,6 +210,25 @@ TEST(Layout, AlignmentIsThatOfStartAndStrides) {
     EXPECT_EQ(reason_for(found, "g"), "gaps has no contiguous dimension");
 }
 
+// A convolution's kernel merges the dimensions of places: rows of 6 elements are no obstacle.
+TEST(Layout, AlignmentOfImagesIsThatOfWholePlanes) {
+    Net net;
+    const auto x = net.input("x", {2, 24, 8, 8}), w = net.weight("w", {32, 24, 3, 3});
+    const auto b = net.weight("b", {32});
+    net.output(net.op("y", "conv2d.default",
+                      {{"input", x},
+                       {"weight", w},
+                       {"bias", b},
+                       {"stride", std::vector<std::int64_t>{1, 1}},
+                       {"padding", std::vector<std::int64_t>{0, 0}},
+                       {"dilation", std::vector<std::int64_t>{1, 1}},
+                       {"groups", std::int64_t{1}}},
+                      {2, 32, 6, 6}));
+    const auto found = net.discover();
+    ASSERT_EQ(found.patterns.size(), 1u);
+    EXPECT_EQ(found.patterns[0].results[0].alignment, 16);
+}
+
 TEST(Layout, OtherTypesAndVectorsAreLeftAlone) {
     Net net;
     net.dtype = DType::f64;

@@ -103,6 +103,46 @@ TEST(Windows, AConvolutionIsAProduct) {
     EXPECT_TRUE(found.patterns[0].convolution);
 }
 
+// Where our convolution may be slower than torch's, what follows it is offered without it, too.
+TEST(Windows, WhatFollowsAConvolutionIsAnAlternative) {
+    Picture net;
+    const auto y = net.op("y", "conv2d.default",
+                          {{"input", net.x},
+                           {"weight", net.weight("w", {32, 24, 3, 3})},
+                           {"bias", net.weight("b", {32})},
+                           {"stride", Ints{2, 2}},
+                           {"padding", Ints{1, 1}},
+                           {"dilation", Ints{1, 1}},
+                           {"groups", std::int64_t{1}}},
+                          {2, 32, 8, 6});
+    const auto active = net.pointwise("active", "silu.default", y);
+    net.output(net.pointwise("z", "tanh.default", active));
+    const auto found = net.discover();
+    ASSERT_EQ(ids(found), (Names{"c00_conv_add_silu_tanh", "o00_rows_silu_tanh"}));
+    EXPECT_EQ(body(found.patterns[1]), "  y = tanh(silu(x))\n");
+}
+
+// cuDNN does not use TF32 with few channels.
+TEST(Windows, FewChannelsKeepF32) {
+    const auto text = [](std::int64_t channels) {
+        Net net;
+        net.dtype = DType::f32;
+        const auto x = net.input("x", {2, channels, 16, 12});
+        net.output(net.op("y", "conv2d.default",
+                          {{"input", x},
+                           {"weight", net.weight("w", {32, channels, 3, 3})},
+                           {"bias", net.weight("b", {32})},
+                           {"stride", Ints{1, 1}},
+                           {"padding", Ints{1, 1}},
+                           {"dilation", Ints{1, 1}},
+                           {"groups", std::int64_t{1}}},
+                          {2, 32, 16, 12}));
+        return net.discover({.tf32 = true}).patterns.at(0).kernel;
+    };
+    EXPECT_EQ(text(8).find("tf32"), std::string::npos);
+    EXPECT_NE(text(16).find("tf32"), std::string::npos);
+}
+
 // What follows a convolution sees its results through windows again, and all is one text.
 TEST(Windows, WindowsOfWindows) {
     Picture net;

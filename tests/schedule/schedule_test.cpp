@@ -69,6 +69,27 @@ TEST(Schedule, TheFirstCandidatesAreDifferentKernels) {
     EXPECT_GE(kernels.size(), 5u);
 }
 
+// Overlapping windows are read from memory once, and no cluster shares them.
+TEST(Schedule, WindowsAreFewerBytesThanTheirMatrix) {
+    Problem p;
+    p.operands = p.output = DType::f32, p.tf32 = true;
+    p.m = 128, p.n = 126 * 126, p.k = 576, p.batch = 128;
+    Schedule s;
+    s.tile = {128, 128, 32};
+    EXPECT_EQ(illegal_on_sm90(s, p), "");
+    const double matrix = expected_us_on_sm90(s, p);
+    p.windows = WindowedOperand::b, p.stored = 1.0 / 9;
+    EXPECT_LT(expected_us_on_sm90(s, p), 0.7 * matrix);
+    for (const Schedule& one : candidates_on_sm90(p)) {
+        EXPECT_EQ(one.cluster.m, 1) << to_string(one);
+        if (one.tile.m >= p.m) {
+            EXPECT_EQ(one.swizzle, 8) << "a single row of tiles has one walk: " << to_string(one);
+        }
+    }
+    p.windows = WindowedOperand::a;
+    for (const Schedule& one : candidates_on_sm90(p)) EXPECT_EQ(one.cluster.n, 1);
+}
+
 TEST(Schedule, TheModelKnowsWavesAndDepth) {
     const Schedule s = candidates_on_sm90(minigpt_up()).front();
     Problem more = minigpt_up();

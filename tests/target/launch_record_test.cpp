@@ -33,7 +33,7 @@ LaunchRecord sample() {
 
     Launch linear;
     linear.entry = "fill";
-    linear.grid = LinearGrid{{{{2, 0}, {2, 1}}, 8, 2}, 1024};
+    linear.grid = LinearGrid{{{{2, 0, 1, 2}, {2, 1, -1, 1, 3}}, 8, 2}, 1024};
     linear.block = 256;
 
     Launch product;
@@ -44,7 +44,8 @@ LaunchRecord sample() {
     product.shared_bytes = 200'000;
     product.params = {TensorMapParam{3, {2, 1, 0, kNoDim}, {32, 256, 1, 1}, 128},
                       TensorMapParam{3, {2, 1, 0}, {32, 256}, 128, {{2, -1, 1}}},
-                      StructParam{16, {{0, PointerField{2}}, {8, StrideField{2, kNoDim}}}}};
+                      StructParam{16, {{0, PointerField{2}}, {8, StrideField{2, kNoDim}}}},
+                      TensorMapParam{3, {2, 1, 0, kNoDim}, {32, 256, 1, 1}, 128, {}, {4}}};
     record.launches = {prepare, linear, product};
     return record;
 }

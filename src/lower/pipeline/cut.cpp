@@ -5,16 +5,21 @@
 #include <algorithm>
 #include <functional>
 #include <map>
+#include <ranges>
 #include <set>
 
+#include "ir/extents.h"
 #include "ir/needed.h"
 #include "ir/reorderings.h"
 #include "lower/pipeline/assemble.h"
 #include "lower/pipeline/extract.h"
 #include "lower/pipeline/merged_dims.h"
+#include "lower/pipeline/permutes_last.h"
+#include "lower/pipeline/pointwise_first.h"
 #include "lower/pipeline/row_groups.h"
 #include "lower/pipeline/uses.h"
 #include "lower/pipeline/windows.h"
+#include "lower/product/few_channels.h"
 #include "lower/product/product_form.h"
 #include "lower/rows/rows_form.h"
 #include "support/result.h"
@@ -35,7 +40,9 @@ class Cutter {
         const auto live = ir::reachable(kernel_);
         for (std::size_t i = 0; i < kernel_.exprs.size(); ++i)
             if (live[i] && kernel_.exprs[i].stored)
-                store(static_cast<ExprId>(i), "the text says so");
+                store(static_cast<ExprId>(i), kernel_.exprs[i].name.empty()
+                                                  ? "it is computed once for all that read it"
+                                                  : "the text says so");
         for (std::size_t i = 0; i < kernel_.exprs.size(); ++i)
             if (live[i]) store_operands(static_cast<ExprId>(i));
         while (store_next()) {
@@ -155,10 +162,16 @@ class Cutter {
         const auto leaders = leaders_of_outputs();
         for (const ExprId root : stage_roots(kernel_, stored_)) {
             std::vector<ExprId> products, reductions;
-            for (const ExprId id : cone(root)) {
+            const auto all = cone(root);
+            const bool has_product = std::ranges::any_of(all, [&](ExprId id) {
+                return std::holds_alternative<ir::Product>(kernel_[id].node);
+            });
+            for (const ExprId id : all) {
                 const ir::Node& node = kernel_[id].node;
                 if (std::holds_alternative<ir::Product>(node)) products.push_back(id);
-                if (std::holds_alternative<ir::Reduce>(node)) reductions.push_back(id);
+                // What a product's kernel cuts off is no reduction to it.
+                const bool cuts = options_.scatters && has_product && is_cut_off(kernel_, id);
+                if (std::holds_alternative<ir::Reduce>(node) && !cuts) reductions.push_back(id);
             }
             // Cheaper values are computed again by every stage that needs them.
             for (const auto* expensive : {&products, &reductions})
@@ -166,13 +179,58 @@ class Cutter {
                     if (auto& stages = stages_of[id]; stages.insert(leaders(root)).second &&
                                                       stages.size() > 1 && id != root &&
                                                       !is_stored(id)) {
-                        store(id, "several kernels need it");
+                        store(expensive == &products ? end_of_epilogue(id) : id,
+                              "several kernels need it");
                         return true;
                     }
             if (store_for_stage(root, products, reductions)) return true;
             if (!problem_.empty()) return false;
         }
         return false;
+    }
+
+    // How far a product's kernel can compute before its result is needed in two ways.
+    ExprId end_of_epilogue(ExprId product) const {
+        ExprId end = product;
+        for (;;) {
+            const auto users = users_of(kernel_, end);
+            if (users.size() != 1 || is_stored(users[0]) || is_output(users[0])) return end;
+            const bool pointwise = std::visit(
+                overloaded{
+                    [](const one_of<ir::Unary, ir::Binary, ir::Select, ir::Cast, ir::Permute,
+                                    ir::View> auto&) { return true; },
+                    [](const one_of<ir::Param, ir::Literal, ir::Index, ir::Extent, ir::Expand,
+                                    ir::Flip, ir::Window, ir::Reduce, ir::Product, ir::Attention,
+                                    ir::LogSumExp> auto&) { return false; },
+                },
+                kernel_[users[0]].node);
+            if (!pointwise || !fits_product(users[0])) return end;
+            end = users[0];
+        }
+    }
+
+    // The value behind reorderings if others read it in another order: they share one tensor then.
+    ExprId behind_shared(ExprId id) const {
+        for (;;) {
+            const auto* view = std::get_if<ir::View>(&kernel_[id].node);
+            const auto* permute = std::get_if<ir::Permute>(&kernel_[id].node);
+            if (is_stored(id) || (!view && !permute)) return id;
+            const ExprId x = view ? view->x : permute->x;
+            if (users_of(kernel_, x).size() < 2) return id;
+            id = x;
+        }
+    }
+
+    bool is_output(ExprId id) const {
+        return std::ranges::find(kernel_.outputs, id, &ir::Output::value) != kernel_.outputs.end();
+    }
+    // Whether a product's kernel can compute everything down to what is in memory.
+    bool fits_product(ExprId root) const {
+        return is_allowed(product_form(extract_stage(kernel_, {root}, stored_except(root)).kernel));
+    }
+    bool is_allowed(const Result<ProductForm>& form) const {
+        return form && (options_.two_sums || !form->takes_two_sums()) &&
+               (options_.scatters || !form->scattered);
     }
 
     // Stores a value if the stage of `root` fits no skeleton. False if it fits, or if storing
@@ -183,7 +241,7 @@ class Cutter {
         if (!products.empty() && reductions.empty()) {
             const auto form =
                 product_form(extract_stage(kernel_, {root}, stored_except(root)).kernel);
-            if (form && (options_.two_sums || !form->takes_two_sums())) return false;
+            if (is_allowed(form)) return false;
             // Of several products only the last is fused with what follows; it reads the results of
             // the others.
             if (products.size() > 1) {
@@ -191,6 +249,7 @@ class Cutter {
                 return true;
             }
             if (!form && store_merged_operand(root, products.back())) return true;
+            if (options_.scatters && store_scattered(root)) return true;
             if (products.back() != root) {
                 store(products.back(), "what follows does not fit into its epilogue");
                 return true;
@@ -207,7 +266,7 @@ class Cutter {
         if (!products.empty()) {
             const ExprId product = products.front();
             for (const ExprId reduction : reductions) {
-                const ExprId x = std::get<ir::Reduce>(kernel_[reduction].node).x;
+                const ExprId x = behind_shared(std::get<ir::Reduce>(kernel_[reduction].node).x);
                 const auto inside = cone(x);
                 if (std::find(inside.begin(), inside.end(), product) == inside.end()) continue;
                 store(x, "a reduction reads it");
@@ -226,6 +285,21 @@ class Cutter {
                 return true;
             }
         problem_ = form.error().message;
+        return false;
+    }
+
+    // Stores the last value before `root` that a product's kernel can scatter.
+    bool store_scattered(ExprId root) {
+        const auto all = cone(root);
+        for (const ExprId id : std::views::reverse(all)) {
+            if (id == root || !kernel_[id].type.dims.size()) continue;
+            const auto part = extract_stage(kernel_, {id}, stored_except(id)).kernel;
+            if (!has_product(part)) continue;
+            if (const auto form = product_form(part); form && form->scattered) {
+                store(id, "what follows does not fit into its product's epilogue");
+                return true;
+            }
+        }
         return false;
     }
 
@@ -307,8 +381,16 @@ bool writes_only_intermediates(const Pipeline& pipeline, const Stage& stage) {
 }
 
 Result<Pipeline> cut(const ir::Kernel& kernel, const CutOptions& options) {
-    ir::Kernel moved = windows_at_leaves(kernel);
-    if (options.windows) moved = with_channels_last(moved);
+    ir::Kernel moved = permutes_last(kernel);
+    if (!options.few_channels.empty()) {
+        auto extents = options.few_channels;
+        extents.resize(moved.dims.size(), ir::kUnknownExtent);
+        moved = with_few_channels(moved, extents);
+    }
+    if (options.scatters) moved = pointwise_first(moved);
+    moved = ir::share_reorderings(moved);
+    moved = windows_at_leaves(moved, options.scatters);
+    if (options.windows) moved = with_tf32_numbers(with_channels_last(moved));
     return Cutter(std::move(moved), options).run();
 }
 

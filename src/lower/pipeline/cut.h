@@ -50,6 +50,9 @@ bool writes_only_intermediates(const Pipeline& pipeline, const Stage& stage);
 struct CutOptions {
     bool two_sums = false;  // ProductForm::takes_two_sums()
     bool windows = false;   // windows as operands: OperandForm::windows
+    bool scatters = false;  // ProductForm::scattered
+    // Rows of windows that overlap in memory: extents as with_few_channels() takes them, or none.
+    std::vector<std::int64_t> few_channels = {};
     bool operator==(const CutOptions&) const = default;
 };
 // An Error names what no skeleton can compute.

@@ -34,20 +34,6 @@ std::string unique_name(const ir::Kernel& kernel, const std::string& wanted) {
     return name;
 }
 
-// Whether the parameters supply every extent that the kernel needs.
-bool supplies_extents(const ir::Kernel& kernel) {
-    std::vector<bool> declared(kernel.dims.size());
-    for (const ir::Tensor& param : kernel.params)
-        for (const ir::DimId dim : param.type.dims) declared[ir::index(dim)] = true;
-    const auto known = ir::known_dims(kernel, std::move(declared));
-    return std::all_of(kernel.exprs.begin(), kernel.exprs.end(), [&](const ir::Expr& expr) {
-        const auto is_known = [&](ir::DimId dim) { return bool{known[index(dim)]}; };
-        bool all_known = true;
-        ir::for_each_dim(expr.node, [&](ir::DimId dim) { all_known = all_known && is_known(dim); });
-        return all_known && std::all_of(expr.type.dims.begin(), expr.type.dims.end(), is_known);
-    });
-}
-
 // Adds witnesses if the part needs them: all parameters of the whole kernel, less those without
 // which the part still has every extent.
 void add_witnesses(const ir::Kernel& whole, Extracted& part) {
@@ -72,6 +58,19 @@ void add_witnesses(const ir::Kernel& whole, Extracted& part) {
 }
 
 }  // namespace
+
+bool supplies_extents(const ir::Kernel& kernel) {
+    std::vector<bool> declared(kernel.dims.size());
+    for (const ir::Tensor& param : kernel.params)
+        for (const ir::DimId dim : param.type.dims) declared[ir::index(dim)] = true;
+    const auto known = ir::known_dims(kernel, std::move(declared));
+    return std::all_of(kernel.exprs.begin(), kernel.exprs.end(), [&](const ir::Expr& expr) {
+        const auto is_known = [&](ir::DimId dim) { return bool{known[index(dim)]}; };
+        bool all_known = true;
+        ir::for_each_dim(expr.node, [&](ir::DimId dim) { all_known = all_known && is_known(dim); });
+        return all_known && std::all_of(expr.type.dims.begin(), expr.type.dims.end(), is_known);
+    });
+}
 
 Extracted extract(const ir::Kernel& whole, const std::vector<ExprId>& roots,
                   const std::set<ExprId>& stored) {

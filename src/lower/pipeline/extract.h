@@ -29,4 +29,7 @@ inline Extracted extract(const ir::Kernel& whole, ir::ExprId root,
     return extract(whole, std::vector{root}, stored);
 }
 
+// Whether the parameters supply every extent that the kernel needs.
+bool supplies_extents(const ir::Kernel& kernel);
+
 }  // namespace fact::lower

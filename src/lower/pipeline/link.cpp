@@ -149,7 +149,7 @@ class RecordLinker {
         const int tensor = number(dim.tensor);
         if (tensor >= first_view_)
             return windows_of(merged_extent(record_.views[at(tensor - first_view_)], dim.dim),
-                              dim.more, dim.step);
+                              dim.more, dim.step, dim.times);
         return in_bound_terms(tensor, dim);
     }
     // The extent of a view's dimension: the product of those of its run.
@@ -161,9 +161,10 @@ class RecordLinker {
         return product;
     }
     ExtentField in_bound_terms(int tensor, const DimOf& dim) const {
-        if (tensor < record_.num_bound()) return {{{tensor, dim.dim, dim.more, dim.step}}};
+        if (tensor < record_.num_bound())
+            return {{{tensor, dim.dim, dim.more, dim.step, dim.times}}};
         return windows_of(record_.workspaces[at(tensor - record_.num_bound())].sizes[at(dim.dim)],
-                          dim.more, dim.step);
+                          dim.more, dim.step, dim.times);
     }
 
     const Pipeline& pipeline_;

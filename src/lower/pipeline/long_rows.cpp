@@ -117,7 +117,8 @@ class Splitter {
         if (!reduce || !live_[ir::index(id)]) return std::nullopt;
         const auto parts = parts_of(*reduce);
         if (!parts) return std::nullopt;
-        const ExprId part = store(build_.reduce(reduce->op, factored(reduce->x), parts->inner));
+        const ExprId part =
+            store(build_.reduce(reduce->op, factored(reduce->x, *reduce), parts->inner));
         split_[id] = {*parts, part, {}};
         // What else the same pass over the row can find is stored next to it, so that one kernel
         // computes both.
@@ -142,8 +143,21 @@ class Splitter {
         to_.exprs[ir::index(id)].stored = true;
         return id;
     }
-    ExprId factored(ExprId id) { return in_factors(moved(id)); }
-    ExprId in_factors(ExprId id) { return build_.view(id, to_.factors(to_[id].type.dims)); }
+    // What a row is made of. A product's dimensions stay whole.
+    Dims elements(const Dims& dims) const { return has_product_ ? dims : to_.factors(dims); }
+    // The value with the dimensions that the reduction is over as `elements`, the others whole.
+    ExprId factored(ExprId id, const ir::Reduce& reduce) {
+        const Dims over = elements(reduce.over);
+        Dims dims;
+        for (const DimId dim : to_[moved(id)].type.dims) {
+            const Dims own = elements({dim});
+            if (std::ranges::any_of(own, [&](DimId part) { return contains(over, part); }))
+                dims.insert(dims.end(), own.begin(), own.end());
+            else
+                dims.push_back(dim);
+        }
+        return build_.view(moved(id), dims);
+    }
     ExprId length_of(const Parts& parts) {
         return build_.literal(static_cast<double>(parts.length));
     }
@@ -194,7 +208,8 @@ class Splitter {
     ExprId squares_of_part(ExprId sum) {
         const Split& split = split_.at(sum);
         const ExprId mean = mean_of_part(split);
-        const ExprId x = factored(std::get<ir::Reduce>(from_[sum].node).x);
+        const auto& reduce = std::get<ir::Reduce>(from_[sum].node);
+        const ExprId x = factored(reduce.x, reduce);
         const ExprId centered = build_.binary(BinaryOp::sub, x, mean);
         return build_.reduce(ReduceOp::sum, build_.binary(BinaryOp::mul, centered, centered),
                              split.parts.inner);
@@ -210,7 +225,8 @@ class Splitter {
     ExprId exponentials_of_part(ExprId max) {
         const Split& split = split_.at(max);
         const ExprId top = top_of_part(split);
-        const ExprId x = factored(std::get<ir::Reduce>(from_[max].node).x);
+        const auto& reduce = std::get<ir::Reduce>(from_[max].node);
+        const ExprId x = factored(reduce.x, reduce);
         const ExprId below = build_.binary(BinaryOp::sub, x, top);
         return build_.reduce(ReduceOp::sum, build_.unary(UnaryOp::exp, below), split.parts.inner);
     }
@@ -223,7 +239,7 @@ class Splitter {
             const Split& first = split_.at(*split.from);
             // What was subtracted in the original: the whole row's mean or maximum.
             const auto subtracted = [&](ExprId difference) {
-                return factored(std::get<ir::Binary>(from_[difference].node).b);
+                return factored(std::get<ir::Binary>(from_[difference].node).b, reduce);
             };
             if (std::get<ir::Reduce>(from_[*split.from].node).op == ReduceOp::sum) {
                 const ExprId whole = subtracted(std::get<ir::Binary>(from_[reduce.x].node).a);
@@ -243,10 +259,13 @@ class Splitter {
 
     // How the row of a reduction is split; nullopt if it is not. Splits a dimension if necessary.
     std::optional<Parts> parts_of(const ir::Reduce& reduce) {
-        const Dims all = to_.factors(from_[reduce.x].type.dims), over = to_.factors(reduce.over);
+        const Dims all = elements(from_[reduce.x].type.dims);
+        Dims over = all;  // in the order in memory
+        std::erase_if(over,
+                      [named = elements(reduce.over)](DimId dim) { return !contains(named, dim); });
         for (const DimId dim : all)
             if (extent(dim) < 1) return std::nullopt;
-        if (is_flipped(over) || is_windowed(over) || all.empty()) return std::nullopt;
+        if (is_flipped(over) || all.empty()) return std::nullopt;
         const std::int64_t length = count(over), rows = count(all) / length;
         const bool contiguous = contains(over, all.back());
         const std::int64_t blocks =
@@ -254,8 +273,9 @@ class Splitter {
         const bool idle = blocks < kManyBlocks && rows * length >= kManyElements;
         if (!idle && (!contiguous || length <= kLongestRow)) return std::nullopt;
         Parts parts = contiguous ? contiguous_parts(all, over) : column_parts(over, blocks);
-        for (const DimId dim : to_.factors(from_[reduce.x].type.dims))
-            if (contains(to_.factors(reduce.over), dim) && !contains(parts.inner, dim))
+        // A dimension may be split now.
+        for (const DimId dim : elements(from_[reduce.x].type.dims))
+            if (contains(elements(reduce.over), dim) && !contains(parts.inner, dim))
                 parts.outer.push_back(dim);
         parts.length = count(parts.inner);
         if (parts.outer.empty() || count(parts.outer) == 1 || parts.length < kMinPart)
@@ -270,14 +290,13 @@ class Splitter {
         });
     }
 
-    // Windows need their dimensions whole.
-    bool is_windowed(const Dims& over) const {
-        return std::ranges::any_of(from_.exprs, [&](const ir::Expr& expr) {
+    // Windows and products need their dimensions whole.
+    bool may_split(DimId dim) const {
+        return !has_product_ && std::ranges::none_of(from_.exprs, [&](const ir::Expr& expr) {
             const auto* window = std::get_if<ir::Window>(&expr.node);
             return window && std::ranges::any_of(window->places, [&](DimId places) {
                        const ir::WindowRule& rule = *from_[places].window;
-                       return contains(over, places) || contains(over, rule.of) ||
-                              contains(over, rule.taps);
+                       return contains(from_.factors({places, rule.of, rule.taps}), dim);
                    });
         });
     }
@@ -288,7 +307,7 @@ class Splitter {
         std::int64_t length = 1;
         for (std::size_t i = all.size(); i-- > 0 && contains(over, all[i]);) {
             const std::int64_t own = extent(all[i]), fits = divisor(own, kMaxPart / length);
-            if (fits < own && length * fits < kMinPart) break;
+            if (fits < own && (length * fits < kMinPart || !may_split(all[i]))) break;
             parts.inner.insert(parts.inner.begin(), fits == own ? all[i] : split(all[i], fits));
             length *= fits;
             if (fits != own) break;
@@ -300,11 +319,25 @@ class Splitter {
     Parts column_parts(const Dims& over, std::int64_t blocks) {
         const DimId longest = std::ranges::max(over, {}, [&](DimId dim) { return extent(dim); });
         const std::int64_t wanted = (2 * kManyBlocks + blocks - 1) / blocks;
+        if (!may_split(longest)) return whole_column_parts(over, wanted);
         const std::int64_t inner =
             divisor(extent(longest), std::max(kMinPart, extent(longest) / wanted));
         Parts parts;
         for (const DimId dim : over)
             parts.inner.push_back(dim == longest && inner < extent(dim) ? split(dim, inner) : dim);
+        return parts;
+    }
+
+    // The outermost dimensions number the parts, as many of them as make `wanted` parts.
+    Parts whole_column_parts(const Dims& over, std::int64_t wanted) const {
+        Parts parts;
+        std::int64_t outer = 1;
+        for (const DimId dim : over) {
+            if (outer >= wanted)
+                parts.inner.push_back(dim);
+            else
+                outer *= extent(dim);
+        }
         return parts;
     }
 
@@ -335,13 +368,13 @@ class Splitter {
     std::vector<std::int64_t> extents_;
     std::vector<ExprId> moved_;  // from_ to to_
     std::vector<bool> live_ = ir::reachable(from_);
+    const bool has_product_ = has_product(from_);
     std::map<ExprId, Split> split_;  // by the reduction in from_
 };
 
 }  // namespace
 
 ir::Kernel split_long_rows(const ir::Kernel& kernel, const std::vector<std::int64_t>& extents) {
-    if (has_product(kernel)) return kernel;
     ir::Kernel split = kernel;
     for (;;) {  // the parts of a very long row are a long row themselves
         Splitter splitter(split, extents);

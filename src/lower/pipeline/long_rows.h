@@ -12,7 +12,7 @@ namespace fact::lower {
 // stored, then over the parts. A deviation from a mean and a sum of exponentials below a maximum
 // are found in the same pass as the mean and the maximum, from those of each part. `extents` (by
 // dimension, ir::kUnknownExtent where not known) become constants of dimensions that are split.
-// Kernels with a product stay as they are.
+// With a product, and where windows are, dimensions stay whole.
 ir::Kernel split_long_rows(const ir::Kernel& kernel, const std::vector<std::int64_t>& extents);
 
 }  // namespace fact::lower

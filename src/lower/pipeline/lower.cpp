@@ -42,6 +42,24 @@ Result<Lowered> attention(const ir::Kernel& kernel, const std::vector<std::int64
     return lower_attention(skeletons_of(options.arch, options.tma), kernel, extents, options.arch);
 }
 
+// The extents that may be constants in a kernel.
+std::vector<std::int64_t> known_extents(const ir::Kernel& kernel, const LowerOptions& options) {
+    std::vector<std::int64_t> extents = options.extents;
+    extents.resize(kernel.dims.size(), ir::kUnknownExtent);
+    for (std::size_t d = 0; d < options.assumed.size(); ++d)
+        if (options.assumed[d]) extents[d] = ir::kUnknownExtent;
+    // Extents that contradict each other are refused later.
+    if (!ir::solve_extents(kernel, extents).empty())
+        extents.assign(kernel.dims.size(), ir::kUnknownExtent);
+    return extents;
+}
+
+bool has_windows(const ir::Kernel& kernel) {
+    return std::ranges::any_of(kernel.exprs, [](const ir::Expr& expr) {
+        return std::holds_alternative<ir::Window>(expr.node);
+    });
+}
+
 class Lowerer {
   public:
     Lowerer(const ir::Kernel& kernel, const LowerOptions& options)
@@ -94,25 +112,91 @@ class Lowerer {
     }
 
   private:
-    // The stages before statistics are merged. Epilogues take two sums, and products read windows,
-    // only if a skeleton can.
+    // The stages before statistics are merged. Convolutions of few channels read images without a
+    // copy of their windows if a skeleton can and that stores less, or little more.
     Result<Pipeline> cut_to_fit() {
         if (auto problem = ir::solve_extents(kernel_, facts_.extents); !problem.empty())
             return Error{fmt::format("kernel {}: {}", kernel_.name, problem),
                          "Give extents that agree."};
+        auto pipeline = cut_to_fit({});
+        const auto skeletons = skeletons_of(facts_.arch, facts_.tma);
+        const bool overlapping = std::ranges::any_of(
+            skeletons, [](Skeleton skeleton) { return info(skeleton).overlapping; });
+        if (!pipeline || !overlapping || !has_windows(kernel_)) return pipeline;
+        const auto extents = facts_.extents;
+        const double stored = stored_elements(*pipeline);
+        auto smaller = cut_to_fit(known_extents(kernel_, options_));
+        // Rows that overlap have fewer zeros than the lines of TMA's windows: worth some more
+        // bytes.
+        constexpr double kWorth = 1.25;
+        if (smaller && stored_elements(*smaller) < kWorth * stored) return smaller;
+        facts_.extents = extents;
+        return pipeline;
+    }
+
+    // A pipeline may have more dimensions than the kernel.
+    void learn_extents(const Pipeline& pipeline) {
+        facts_.extents.resize(kernel_.dims.size());
+        facts_.extents.resize(pipeline.kernel.dims.size(), ir::kUnknownExtent);
+        if (auto problem = ir::solve_extents(pipeline.kernel, facts_.extents); !problem.empty())
+            throw InternalError(fmt::format("kernel {} after cutting: {}", kernel_.name, problem));
+    }
+
+    // How many elements the pipeline stores between its stages.
+    double stored_elements(const Pipeline& pipeline) const {
+        constexpr std::int64_t kLikely = 64;  // for extents that are not known
+        std::vector<std::int64_t> extents = facts_.extents;
+        extents.resize(pipeline.kernel.dims.size(), ir::kUnknownExtent);
+        for (std::size_t d = 0; d < extents.size(); ++d) {
+            const ir::Dim& dim = pipeline.kernel.dims[d];
+            if (extents[d] != ir::kUnknownExtent || !dim.factors.empty() || dim.window) continue;
+            auto likely = extents;
+            likely[d] = kLikely;
+            if (ir::solve_extents(pipeline.kernel, likely).empty()) extents = likely;
+        }
+        double sum = 0;
+        for (const ir::Tensor& tensor : pipeline.intermediates) {
+            double elements = 1;
+            for (const ir::DimId dim : tensor.type.dims)
+                elements *= static_cast<double>(std::max<std::int64_t>(1, extents[ir::index(dim)]));
+            sum += elements;
+        }
+        return sum;
+    }
+
+    // Epilogues take two sums, and products read windows, only if a skeleton can.
+    Result<Pipeline> cut_to_fit(const std::vector<std::int64_t>& few_channels) {
         CutOptions most;
         for (const Skeleton skeleton : skeletons_of(facts_.arch, facts_.tma)) {
             most.two_sums |= info(skeleton).two_sums;
             most.windows |= info(skeleton).windows;
+            most.scatters |= info(skeleton).scatters;
         }
-        for (const CutOptions options :
-             {CutOptions{true, true}, CutOptions{false, true}, CutOptions{true, false}}) {
-            if (options.two_sums && !most.two_sums) continue;
-            if (options.windows && !most.windows) continue;
-            auto pipeline = cut(kernel_, options);
-            if (!pipeline || has_skeletons(*pipeline)) return pipeline;
-        }
-        return cut(kernel_, {});
+        for (const bool scatters : {true, false})
+            for (CutOptions options :
+                 {CutOptions{.two_sums = true, .windows = true, .scatters = scatters},
+                  CutOptions{.two_sums = false, .windows = true, .scatters = scatters},
+                  CutOptions{.two_sums = true, .windows = false, .scatters = scatters}}) {
+                options.few_channels = few_channels;
+                if (options.two_sums && !most.two_sums) continue;
+                if (options.windows && !most.windows) continue;
+                if (options.scatters && !most.scatters) continue;
+                auto pipeline = cut(kernel_, options);
+                if (scatters && (!pipeline || !any_scatters(*pipeline))) continue;
+                if (pipeline) learn_extents(*pipeline);
+                if (!pipeline || has_skeletons(*pipeline)) return pipeline;
+            }
+        auto pipeline = cut(kernel_, {});
+        if (pipeline) learn_extents(*pipeline);
+        return pipeline;
+    }
+
+    static bool any_scatters(const Pipeline& pipeline) {
+        return std::ranges::any_of(pipeline.stages, [](const Stage& stage) {
+            if (stage.kind != StageKind::product) return false;
+            const auto form = product_form(stage.kernel);
+            return form && form->scattered;
+        });
     }
 
     // Whether some skeleton can compute every product that uses what only some skeletons have.
@@ -120,7 +204,7 @@ class Lowerer {
         return std::ranges::all_of(pipeline.stages, [&](const Stage& stage) {
             if (stage.kind != StageKind::product) return true;
             const auto form = product_form(stage.kernel);
-            return !form || !(form->takes_two_sums() || form->windows()) ||
+            return !form || !(form->takes_two_sums() || form->windows() || form->scattered) ||
                    plan_product(stage, facts_).ok();
         });
     }
@@ -232,18 +316,6 @@ std::set<ir::ExprId> computed_by_skeleton(const ir::Kernel& kernel, const LowerO
     return computed;
 }
 
-// The extents that may be constants in a kernel.
-std::vector<std::int64_t> known_extents(const ir::Kernel& kernel, const LowerOptions& options) {
-    std::vector<std::int64_t> extents = options.extents;
-    extents.resize(kernel.dims.size(), ir::kUnknownExtent);
-    for (std::size_t d = 0; d < options.assumed.size(); ++d)
-        if (options.assumed[d]) extents[d] = ir::kUnknownExtent;
-    // Extents that contradict each other are refused later.
-    if (!ir::solve_extents(kernel, extents).empty())
-        extents.assign(kernel.dims.size(), ir::kUnknownExtent);
-    return extents;
-}
-
 // Gives outputs the dimension names of their values, so that no renaming view is needed.
 void drop_renamings_of_outputs(ir::Kernel& kernel) {
     for (ir::Output& output : kernel.outputs)
@@ -256,6 +328,7 @@ void drop_renamings_of_outputs(ir::Kernel& kernel) {
 // Expands every attention that no skeleton can compute, and splits long reductions.
 ir::Kernel expanded(ir::Kernel kernel, const LowerOptions& options) {
     drop_renamings_of_outputs(kernel);
+    kernel = ir::share_reorderings(kernel);
     const auto keep = computed_by_skeleton(kernel, options);
     kernel = ir::expand_attention(kernel, [&](ir::ExprId id) { return keep.contains(id); });
     return split_long_rows(kernel, known_extents(kernel, options));

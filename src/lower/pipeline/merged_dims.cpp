@@ -8,6 +8,7 @@
 #include "ir/needed.h"
 #include "ir/opaque_dims.h"
 #include "ir/reorderings.h"
+#include "lower/product/scattered_output.h"
 #include "lower/product/window_operand.h"
 #include "support/result.h"
 
@@ -49,6 +50,7 @@ class DimMerger {
         }
         for (const ir::Output& output : from_.outputs)
             if (!add_output(output)) return std::nullopt;
+        add_witnesses();
         // What no tensor of this stage has is a plain dimension here.
         ir::make_opaque(to_.kernel);
         return std::move(to_);
@@ -60,13 +62,39 @@ class DimMerger {
 
     bool add_output(const ir::Output& output) {
         const auto merged = merged_dims(from_, output.tensor.type.dims, dims_);
-        if (!merged || merged->dims.size() != dims_.size()) return false;
+        if (!merged || merged->dims.size() != dims_.size()) return add_scattered(output);
         ir::Output added = output;
         added.value = build_.permute(build_.expand(at(output.value), dims_), merged->dims);
         added.tensor.type.dims = merged->dims;
         to_.kernel.outputs.push_back(std::move(added));
         to_.merged.push_back(merged->runs);
         return true;
+    }
+
+    // An output whose dimensions mix those of the product keeps them.
+    bool add_scattered(const ir::Output& output) {
+        const auto scattered = scattered_output(from_);
+        if (!scattered) return false;
+        ir::Output added = output;
+        added.value = reordered_by(from_, scattered->steps, build_,
+                                   build_.expand(at(scattered->value), dims_));
+        to_.merged.emplace_back(output.tensor.type.dims.size(), 1);
+        to_.kernel.outputs.push_back(std::move(added));
+        return true;
+    }
+
+    // If extents of dimensions are needed that tensors have only merged with others, these tensors
+    // become parameters a second time, under their own dimensions; then the stage's witnesses do.
+    void add_witnesses() {
+        const auto first_output = to_.merged.begin() + std::ssize(to_.kernel.params);
+        const std::vector<std::vector<int>> of_outputs(first_output, to_.merged.end());
+        to_.merged.erase(first_output, to_.merged.end());
+        for (std::size_t i = 0; i < from_.params.size() && !supplies_extents(to_.kernel); ++i) {
+            const auto& dims = from_.params[i].type.dims;
+            if (numbers_.contains({static_cast<std::uint32_t>(i), dims})) continue;
+            add_param(static_cast<std::uint32_t>(i), {dims, std::vector<int>(dims.size(), 1)});
+        }
+        to_.merged.insert(to_.merged.end(), of_outputs.begin(), of_outputs.end());
     }
 
     // The value over those of the product's dimensions that it has, in their order.
@@ -95,8 +123,11 @@ class DimMerger {
                     return at(n.x);
                 },
                 [&](const ir::Product& n) { return product(n, expr.type.dims); },
-                [](const one_of<ir::Extent, ir::Flip, ir::Window, ir::Reduce, ir::Attention,
-                                ir::LogSumExp> auto&) -> Added { return std::nullopt; },
+                [&](const one_of<ir::Window, ir::Reduce> auto& n) {
+                    return is_cut_off(from_, id) ? Added(at(n.x)) : std::nullopt;
+                },
+                [](const one_of<ir::Extent, ir::Flip, ir::Attention, ir::LogSumExp> auto&)
+                    -> Added { return std::nullopt; },
             },
             expr.node);
     }
@@ -159,7 +190,11 @@ class DimMerger {
             if (other.name == tensor.name) tensor.name += "_again";
         to_.merged.push_back(merged.runs);  // outputs are added last
         to_.kernel.params.push_back(std::move(tensor));
-        to_.leaves.push_back(stage_.leaves[number]);
+        const std::size_t leaves = stage_.leaves.size();
+        if (number < leaves)
+            to_.leaves.push_back(stage_.leaves[number]);
+        else
+            to_.witnesses.push_back(stage_.witnesses[number - leaves]);
     }
 
     const Extracted& stage_;

@@ -7,6 +7,7 @@
 #include "ir/extents.h"
 #include "lower/pipeline/skeletons.h"
 #include "lower/product/product_form.h"
+#include "support/division.h"
 
 namespace fact::lower {
 
@@ -74,20 +75,24 @@ class Planner {
             const auto at = static_cast<std::size_t>(i);
             return addressable(stage_.kernel.params[at], stage_.params[at]);
         };
-        // A pass rewrites the second operand of an f32 product: its rows along K must be multiples
-        // of 16 bytes.
         const auto& b = stage_.kernel.params[static_cast<std::size_t>(form.b.param)];
-        if (b.type.dtype == DType::f32 && extent(form.k, 16) % 4 != 0) return false;
+        const bool converted = schedule::converted(lower::problem_of(stage_.kernel, form));
+        // The tensor core takes TF32 numbers only along K, and no windows of converted numbers.
+        if (form.b.windows && b.type.dtype == DType::f32 &&
+            (converted || form.a.major != schedule::Major::k))
+            return false;
+        // A pass rewrites the second operand: its rows along K must be multiples of 16 bytes.
+        if (converted && extent(form.k, 16) % 4 != 0) return false;
         // It is rewritten in blocks along K, and each tap of a window begins with a block.
         constexpr long kBlockDepth = 32;
-        if (b.type.dtype == DType::f32 && form.b.windows) return false;
-        if (b.type.dtype == DType::f32 && form.a.windows) {
+        if (converted && form.a.windows && !form.a.overlaps()) {
             const auto& images = stage_.kernel.params[static_cast<std::size_t>(form.a.param)];
             if (extent(images.type.dims.back(), 1) % kBlockDepth != 0) return false;
         }
         return operand(form.a.param) && operand(form.b.param) &&
                (form.second == kNoProduct || operand(form.second_b.param)) &&
-               addressable(stage_.kernel.outputs.front().tensor, stage_.outputs.front());
+               (form.scattered ||
+                addressable(stage_.kernel.outputs.front().tensor, stage_.outputs.front()));
     }
 
     void fill_extents(const ProductForm& form, schedule::Problem& problem) const {
@@ -96,6 +101,31 @@ class Planner {
         problem.n = extent(form.n, kLikely);
         problem.k = extent(form.k, kLikely);
         for (const ir::DimId dim : form.batch) problem.batch *= extent(dim, 1);
+        if (const OperandForm* windows = form.windows()) {
+            const auto& images = stage_.kernel.params[static_cast<std::size_t>(windows->param)];
+            const long depth = kLineBytes / info(images.type.dtype).bytes;
+            const long channels = extent(images.type.dims.back(), depth);
+            if (windows->overlaps())
+                problem.m = rows_of_run(*windows->windows);
+            else  // each tap takes whole k-tiles
+                problem.k = problem.k / channels * round_up(channels, depth);
+            double elements = 1;
+            for (const ir::DimId dim : images.type.dims)
+                elements *= static_cast<double>(extent(dim, 1));
+            const bool first = problem.windows == schedule::WindowedOperand::a;
+            const double all = static_cast<double>(first ? problem.m : problem.n) *
+                               static_cast<double>(problem.k * problem.batch);
+            problem.stored = std::min(1.0, elements / all);
+        }
+    }
+
+    // Rows that overlap run over all pixels, but for the last along the outermost dimension.
+    long rows_of_run(const WindowOperand& windows) const {
+        constexpr long kLikelyPixels = 64;
+        long rows = extent(windows.places.back(), kLikelyPixels);
+        for (std::size_t i = 0; i + 1 < windows.places.size(); ++i)
+            rows *= extent(stage_.kernel[windows.places[i]].window->of, kLikelyPixels);
+        return rows;
     }
 
     const Stage& stage_;

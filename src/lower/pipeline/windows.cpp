@@ -6,6 +6,7 @@
 
 #include "ir/dims.h"
 #include "ir/reorderings.h"
+#include "lower/product/scattered_output.h"
 #include "support/result.h"
 
 namespace fact::lower {
@@ -22,7 +23,8 @@ bool is_window(const ir::Expr& expr) {
 
 class WindowMover {
   public:
-    explicit WindowMover(const ir::Kernel& kernel) : from_(kernel), to_(kernel), build_(to_) {
+    WindowMover(const ir::Kernel& kernel, bool cuts_stay)
+        : from_(kernel), cuts_stay_(cuts_stay), to_(kernel), build_(to_) {
         to_.exprs.clear();
     }
 
@@ -35,7 +37,8 @@ class WindowMover {
                     copies_.push_back(moved(expr, *window));
                     continue;
                 }
-                to_.exprs[index(copies_[index(window->x)])].stored = true;
+                if (!cuts_stay_ || !is_cut_off(from_, static_cast<ExprId>(i)))
+                    to_.exprs[index(copies_[index(window->x)])].stored = true;
             }
             ir::for_each_operand(expr.node, [&](ExprId& x) { x = copies_[index(x)]; });
             copies_.push_back(to_.add(std::move(expr)));
@@ -171,6 +174,7 @@ class WindowMover {
     }
 
     const ir::Kernel& from_;
+    const bool cuts_stay_;
     ir::Kernel to_;
     ir::Builder build_;
     std::vector<ExprId> copies_;         // by expression of from_, the one of to_
@@ -180,8 +184,9 @@ class WindowMover {
 
 }  // namespace
 
-ir::Kernel windows_at_leaves(const ir::Kernel& kernel) {
-    return std::ranges::any_of(kernel.exprs, is_window) ? WindowMover(kernel).run() : kernel;
+ir::Kernel windows_at_leaves(const ir::Kernel& kernel, bool cuts_stay) {
+    return std::ranges::any_of(kernel.exprs, is_window) ? WindowMover(kernel, cuts_stay).run()
+                                                        : kernel;
 }
 
 }  // namespace fact::lower

@@ -18,6 +18,8 @@ struct ProductDims {
     // Each batch dimension by itself: ProductForm::num_batch_dims() lists; empty: an extent of 1.
     std::vector<std::vector<DimOf>> each_batch_dim;
 };
+// Whether the number of windows along each dimension is that of a dimension of the images.
+bool counts_places(const ir::Kernel& kernel, const ProductForm& form);
 ProductDims product_dims(const ir::Kernel& kernel, const ProductForm& form);
 
 // The kernel's parameters `Extents`, with what the kernel counts along K as `depth`, and `Finish`,

@@ -27,7 +27,8 @@ class Analysis {
 
     Result<ProductForm> run() {
         if (kernel_.outputs.size() != 1) return cannot_express(kernel_, "", "several outputs");
-        form_.result = kernel_.outputs.front().value;
+        form_.scattered = scattered_output(kernel_);
+        form_.result = form_.scattered ? form_.scattered->value : kernel_.outputs.front().value;
         finished_.assign(kernel_.exprs.size(), false);
         collect(form_.result);
         if (products_.empty() || products_.size() > 2)
@@ -199,7 +200,22 @@ class Analysis {
                     return fmt::format("{}, which varies along the summed dimension", tensor.name);
             }
         if (std::string why = indices(); !why.empty()) return why;
-        return place_extras();
+        if (std::string why = place_extras(); !why.empty()) return why;
+        return form_.a.overlaps() ? overlap() : "";
+    }
+
+    // Rows that overlap are counted in another way than those of other tensors.
+    std::string overlap() const {
+        if (!form_.scattered) return "rows that overlap, but are not stored one by one";
+        for (const EpilogueForm& extra : form_.extras)
+            if (extra.m >= 0)
+                return fmt::format("{}, which varies along rows that overlap",
+                                   kernel_.params[static_cast<std::size_t>(extra.tensor)].name);
+        for (const ir::ExprId id : form_.epilogue)
+            if (const auto* at = std::get_if<ir::Index>(&kernel_[id].node);
+                at && at->dim == form_.m)
+                return "the index along rows that overlap";
+        return "";
     }
 
     // A flip may swap columns at a fixed distance, of the product and of what the epilogue reads.
@@ -283,6 +299,10 @@ class Analysis {
         if (tensor.type.dtype != DType::bf16 && tensor.type.dtype != DType::f16 &&
             tensor.type.dtype != DType::f32)
             return fmt::format("an output of type {}", info(tensor.type.dtype).name);
+        if (form_.scattered) {
+            form_.output = {.batch = batch_places({}, form_.batch)};
+            return "";
+        }
         const auto& batch = form_.output.batch;
         const auto missing = std::count(batch.begin(), batch.begin() + std::ssize(form_.batch), -1);
         if (form_.output.m < 0 || form_.output.n < 0 || missing > 0 ||
@@ -339,8 +359,12 @@ schedule::Problem problem_of(const ir::Kernel& kernel, const ProductForm& form) 
     problem.operands = kernel.params[static_cast<std::size_t>(form.a.param)].type.dtype;
     problem.output = kernel.outputs.front().tensor.type.dtype;
     problem.split = problem.operands == DType::f32 && form.precision == ir::Precision::exact;
+    problem.tf32 = problem.operands == DType::f32 && !problem.split && form.b.windows.has_value();
     problem.a = form.a.major;
     problem.b = form.b.major;
+    problem.windows = form.a.windows   ? schedule::WindowedOperand::a
+                      : form.b.windows ? schedule::WindowedOperand::b
+                                       : schedule::WindowedOperand::none;
     problem.products = form.second == kNoProduct ? 1 : 2;
     if (form.flip > 0) problem.unsplit_columns = 2 * form.flip;
     for (const EpilogueForm& extra : form.extras)

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "ir/kernel.h"
+#include "lower/product/scattered_output.h"
 #include "lower/product/window_operand.h"
 #include "schedule/schedule.h"
 #include "support/result.h"
@@ -27,6 +28,8 @@ struct OperandForm {
     // Windows of the parameter: `outer` and `k` are then -1.
     std::optional<WindowOperand> windows = {};
     bool operator==(const OperandForm&) const = default;
+
+    bool overlaps() const { return windows && windows->run > 0; }  // its rows do, in memory
 };
 
 // A tensor that the epilogue reads, or the output: `m`, `n` and `batch` are indices of its
@@ -65,6 +68,8 @@ struct ProductForm {
     EpilogueForm output;  // `tensor` is 0: the only output
     std::vector<ir::ExprId> epilogue;  // what is computed after the product, operands first
     ir::ExprId result{};               // stored to the output
+    // How it is stored if its dimensions are not the output's, whose form is then left empty.
+    std::optional<ScatteredOutput> scattered = {};
 
     // The operand that is windows; nullptr: both are matrices.
     const OperandForm* windows() const { return a.windows ? &a : b.windows ? &b : nullptr; }

@@ -3,6 +3,8 @@
 #include <algorithm>
 
 #include "ir/dims.h"
+#include "ir/extents.h"
+#include "lower/product/rewritten.h"
 
 namespace fact::lower {
 
@@ -27,20 +29,40 @@ std::vector<DimId> joined(std::vector<DimId> list, const std::vector<DimId>& mor
     return list;
 }
 
-// The dimensions of what the window looks at, as window_operand() takes them: images first, then
-// those with windows, then channels. nullopt if there are others, or if it is a single image.
+// The dimensions of what the window looks at, as window_operand() takes them: images first, unless
+// there is only one, then those with windows, then channels. nullopt if there are others.
 std::optional<std::vector<DimId>> channels_last(const ir::Kernel& kernel,
                                                 const ir::Window& window) {
     const auto& dims = kernel[window.x].type.dims;
-    if (dims.size() != window.places.size() + 2) return std::nullopt;
+    const bool one_image = dims.size() == window.places.size() + 1;
+    if (dims.size() != window.places.size() + 2 && !one_image) return std::nullopt;
     std::vector<DimId> order, others;
     for (const DimId dim : dims) {
         const bool has_windows = std::ranges::any_of(
             window.places, [&](DimId places) { return kernel[places].window->of == dim; });
         (has_windows ? order : others).push_back(dim);
     }
+    if (one_image) return others.size() == 1 ? std::optional(joined(order, others)) : std::nullopt;
     if (others.size() != 2 || others.front() != dims.front()) return std::nullopt;
     return joined(joined({others.front()}, order), {others.back()});
+}
+
+// WindowOperand::run of windows that are a product's first operand, image by image: a tap of all
+// but the innermost dimension is whole lines, which fewer channels make together.
+std::int64_t run_of(const ir::Kernel& kernel, const WindowOperand& windows) {
+    const bool dense = std::ranges::all_of(windows.places, [&](DimId places) {
+        const ir::WindowRule& rule = *kernel[places].window;
+        return rule.stride == 1 && rule.dilation == 1 && rule.before == 0 && rule.after == 0 &&
+               ir::constant_extent(kernel, rule.taps);
+    });
+    const ir::Type& type = kernel[windows.images].type;
+    const auto channels = ir::constant_extent(kernel, type.dims.back());
+    if (!dense || !channels) return 0;
+    const std::int64_t pixel = *channels * info(type.dtype).bytes;
+    const ir::WindowRule& innermost = *kernel[windows.places.front()].window;
+    const std::int64_t taps = *ir::constant_extent(kernel, innermost.taps);
+    const bool whole = pixel % 16 == 0 && pixel % kLineBytes != 0 && taps * pixel % kLineBytes == 0;
+    return whole ? taps * *channels : 0;
 }
 
 }  // namespace
@@ -80,6 +102,7 @@ std::optional<WindowOperand> window_operand(const ir::Kernel& kernel, ExprId ope
     const auto& before = kernel[std::get<ir::View>(kernel[operand].node).x].type.dims;
     const DimId k = is_first ? merged.back() : merged[merged.size() - 2];
     if (before != all || kernel.factors({k}) != kernel.factors(depth)) return std::nullopt;
+    if (is_first && is_batch) found.run = run_of(kernel, found);
     return found;
 }
 
@@ -92,26 +115,32 @@ ir::Kernel with_channels_last(const ir::Kernel& kernel) {
                     is_operand[ir::index(*window)] = true;
     if (std::ranges::none_of(is_operand, [](bool is) { return is; })) return kernel;
 
-    ir::Kernel to = kernel;
-    to.exprs.clear();
-    ir::Builder build(to);
-    std::vector<ExprId> copies;
+    return rewritten(kernel, [&](ir::Kernel& to, ir::Builder& build, std::size_t i, ir::Expr expr) {
+        const auto* window = std::get_if<ir::Window>(&expr.node);
+        const auto order = is_operand[i] ? channels_last(to, *window) : std::nullopt;
+        if (!order) return to.add(std::move(expr));
+        const ExprId images = build.permute(window->x, *order);
+        return build.permute(build.window(images, window->places, window->outside), expr.type.dims);
+    });
+}
+
+ir::Kernel with_tf32_numbers(const ir::Kernel& kernel) {
+    std::vector<bool> rounds_images(kernel.exprs.size()), rounds_first(kernel.exprs.size());
     for (std::size_t i = 0; i < kernel.exprs.size(); ++i) {
-        ir::Expr expr = kernel.exprs[i];
-        ir::for_each_operand(expr.node, [&](ExprId& x) { x = copies[ir::index(x)]; });
-        const auto order =
-            is_operand[i] ? channels_last(to, std::get<ir::Window>(expr.node)) : std::nullopt;
-        if (!order) {
-            copies.push_back(to.add(std::move(expr)));
-            continue;
-        }
-        const ir::Window window = std::get<ir::Window>(expr.node);
-        const ExprId images = build.permute(window.x, *order);
-        copies.push_back(
-            build.permute(build.window(images, window.places, window.outside), expr.type.dims));
+        const auto* product = std::get_if<ir::Product>(&kernel.exprs[i].node);
+        if (!product || product->precision != ir::Precision::tf32) continue;
+        if (!window_operand(kernel, product->b, Side::second)) continue;
+        rounds_first[i] = true;
+        rounds_images[ir::index(*window_behind(kernel, product->b))] = true;
     }
-    for (ir::Output& output : to.outputs) output.value = copies[ir::index(output.value)];
-    return to;
+    if (std::ranges::none_of(rounds_first, [](bool is) { return is; })) return kernel;
+
+    return rewritten(kernel, [&](ir::Kernel& to, ir::Builder& build, std::size_t i, ir::Expr expr) {
+        const auto round = [&](ExprId& x) { x = build.unary(ir::UnaryOp::tf32, x); };
+        if (rounds_images[i]) round(std::get<ir::Window>(expr.node).x);
+        if (rounds_first[i]) round(std::get<ir::Product>(expr.node).a);
+        return to.add(std::move(expr));
+    });
 }
 
 }  // namespace fact::lower

@@ -1,6 +1,7 @@
 // An operand of a product that is windows of images: a convolution.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <vector>
 
@@ -14,8 +15,14 @@ struct WindowOperand {
     ir::ExprId images{};            // the value that the windows look at
     std::vector<ir::DimId> places;  // the innermost dimension first
     int image = -1;                 // the index of its dimension; -1: there is one image only
+    // If not 0, rows overlap in memory: each holds this many neighbours of the images for every tap
+    // of the other dimensions, and the next place's row begins one pixel later.
+    std::int64_t run = 0;
     bool operator==(const WindowOperand&) const = default;
 };
+
+// What one copy of TMA moves of a row, in its widest swizzle.
+inline constexpr std::int64_t kLineBytes = 128;
 
 enum class Side { first, second };  // of a product: [M, K], or [K, N]
 
@@ -26,5 +33,9 @@ std::optional<WindowOperand> window_operand(const ir::Kernel& kernel, ir::ExprId
 // The same kernel, with windows that are operands of products looking at images in the order that
 // window_operand() takes: what is in another order in memory is permuted, for a stage to store.
 ir::Kernel with_channels_last(const ir::Kernel& kernel);
+
+// The same kernel, with operands of products in TF32 rounded to that, for stages to store, where
+// the second one is windows: from memory the tensor core would cut their bits off.
+ir::Kernel with_tf32_numbers(const ir::Kernel& kernel);
 
 }  // namespace fact::lower

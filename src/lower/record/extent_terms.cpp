@@ -35,15 +35,21 @@ ExtentField inverse(const ExtentField& extent) {
     return {extent.divisor_dims, extent.divisor, extent.factor, extent.dims};
 }
 
-ExtentField windows_of(const ExtentField& extent, int more, int step) {
-    if (more == 0 && step == 1) return extent;
+ExtentField windows_of(const ExtentField& extent, int more, int step, int times) {
     ExtentField result = extent;
+    result.factor *= times;
+    if (more == 0 && step == 1) return result;
     if (extent.dims.empty() && extent.divisor_dims.empty()) {
-        result.factor = static_cast<int>(DimOf{0, 0, more, step}.of(extent.factor));
-    } else if (extent == ExtentField{extent.dims} && extent.dims.size() == 1) {
+        result.factor = static_cast<int>(DimOf{0, 0, more, step}.of(result.factor));
+    } else if (extent.divisor == 1 && extent.divisor_dims.empty() && extent.dims.size() == 1 &&
+               (result.factor == 1 || extent.dims[0].step == 1)) {
+        DimOf& dim = result.dims[0];
+        dim.times *= result.factor;
+        dim.more *= result.factor;
+        result.factor = 1;
         // ceil((ceil((x + a) / b) + c) / d) is ceil((x + a + b * c) / (b * d)).
-        result.dims[0].more += result.dims[0].step * more;
-        result.dims[0].step *= step;
+        dim.more += dim.step * more;
+        dim.step *= step;
     } else {
         throw InternalError("windows over a product of extents");
     }
@@ -80,7 +86,7 @@ ExtentField ExtentTerms::extent(ir::DimId dim) const {
     const ir::Dim& declared = kernel_[dim];
     if (declared.extent) return {{}, static_cast<int>(*declared.extent)};
     if (!places(dim).empty()) return {{places(dim).front()}};
-    if (declared.window) return places_of_windows(*declared.window);
+    if (declared.window && known(declared.window->of)) return places_of_windows(*declared.window);
     ExtentField result;
     if (const auto factored = derived_from_[ir::index(dim)]) {
         result.dims = {places(*factored).front()};

@@ -1,6 +1,7 @@
 // The extents of a kernel's dimensions, expressed by the sizes of the tensors that a call binds.
 #pragma once
 
+#include <algorithm>
 #include <optional>
 #include <vector>
 
@@ -11,8 +12,8 @@ namespace fact::lower {
 
 void multiply(ExtentField& extent, const ExtentField& factor);
 ExtentField inverse(const ExtentField& extent);  // 1 / extent
-// ceil((extent + more) / step). Throws InternalError if the extent is a product.
-ExtentField windows_of(const ExtentField& extent, int more, int step);
+// ceil((extent * times + more) / step). Throws InternalError if the extent is a product of several.
+ExtentField windows_of(const ExtentField& extent, int more, int step, int times = 1);
 
 // Finds the tensors of one kernel that supply the extent of each of its dimensions.
 class ExtentTerms {
@@ -30,9 +31,11 @@ class ExtentTerms {
 
   private:
     bool known(ir::DimId dim) const {
-        const auto& window = kernel_[dim].window;
-        return kernel_[dim].extent || !places(dim).empty() || derived_from_[ir::index(dim)] ||
-               (window && known(window->of));
+        const auto& [name, constant, factors, window] = kernel_[dim];
+        return constant || !places(dim).empty() || derived_from_[ir::index(dim)] ||
+               (window && known(window->of)) ||
+               (!factors.empty() &&
+                std::ranges::all_of(factors, [&](ir::DimId factor) { return known(factor); }));
     }
     ExtentField places_of_windows(const ir::WindowRule& rule) const;
 

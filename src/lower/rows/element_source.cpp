@@ -17,10 +17,7 @@ class ElementWriter : RowsText {
     ElementWriter(const ir::Kernel& kernel, const RowsForm& form) : RowsText(kernel, form) {}
 
     std::string write() {
-        out_.line("#include \"common/rows.cuh\"");
-        out_.line();
-        out_.line("using namespace fact;");
-        out_.line();
+        preamble("rows");
         arguments();
         out_.line();
         entry();
@@ -30,8 +27,8 @@ class ElementWriter : RowsText {
   private:
     void entry() {
         for (const char* word : {"args", "row", "at", "F", "Row"}) text_.reserve(word);
-        for (const ir::DimId dim : form_.rows) name_coordinate(dim);
-        for (const ir::DimId dim : form_.over) name_coordinate(dim);
+        for (const ir::DimId dim : form_.rows) name_coordinate(text_, dim);
+        for (const ir::DimId dim : form_.over) name_coordinate(text_, dim);
 
         out_.line("extern \"C\" __global__ void __launch_bounds__(kRowThreads)");
         auto body = out_.block(

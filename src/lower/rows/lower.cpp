@@ -5,6 +5,7 @@
 #include "lower/rows/flips.h"
 #include "lower/rows/record.h"
 #include "lower/rows/source.h"
+#include "lower/rows/turned.h"
 
 namespace fact::lower {
 
@@ -22,36 +23,62 @@ Lowered with_vectors(const ir::Kernel& kernel, const VectorForm& form, const Row
     return {vector_rows_source(fixed, form), vector_rows_record(fixed, form, facts.arch), extents};
 }
 
+// A copy of a kernel whose extents become constants one by one.
+class FixedKernel {
+  public:
+    FixedKernel(const ir::Kernel& kernel, const RowsFacts& facts) : kernel(kernel), facts_(facts) {}
+
+    std::int64_t known(ir::DimId dim) const { return facts_.known(kernel, dim); }
+    void fix(ir::DimId dim) {
+        if (kernel[dim].extent || known(dim) < 1) return;
+        extents.push_back({dim, known(dim)});
+        kernel.dims[ir::index(dim)].extent = known(dim);
+    }
+
+    ir::Kernel kernel;
+    std::vector<FixedExtent> extents;
+
+  private:
+    const RowsFacts& facts_;
+};
+
 // The kernel for windows. A thread divides by the extents of the rows to find its window, so these
 // become constants, except for the outermost.
 Lowered with_windows(const ir::Kernel& kernel, RowsForm form, const RowsFacts& facts) {
-    ir::Kernel fixed = kernel;
-    std::vector<FixedExtent> extents;
-    const auto known = [&](ir::DimId dim) {
-        const std::size_t d = ir::index(dim);
-        if (kernel[dim].extent) return *kernel[dim].extent;
-        return d < facts.extents.size() ? facts.extents[d] : ir::kUnknownExtent;
-    };
-    const auto fix = [&](ir::DimId dim) {
-        if (fixed[dim].extent || known(dim) < 1) return;
-        extents.push_back({dim, known(dim)});
-        fixed.dims[ir::index(dim)].extent = known(dim);
-    };
+    FixedKernel fixed(kernel, facts);
     double rows = 1;
     bool all_known = true;
     for (const ir::DimId dim : form.rows) {
-        all_known &= known(dim) >= 1;
-        rows *= static_cast<double>(known(dim));
-        if (dim != form.rows.front()) fix(dim);
+        all_known &= fixed.known(dim) >= 1;
+        rows *= static_cast<double>(fixed.known(dim));
+        if (dim != form.rows.front()) fixed.fix(dim);
     }
     for (const ir::ExprId id : form.order)
         if (const auto* window = std::get_if<ir::Window>(&kernel[id].node))
-            for (const ir::DimId places : window->places) fix(kernel[places].window->of);
+            for (const ir::DimId places : window->places)
+                for (const ir::DimId part : kernel.factors({kernel[places].window->of}))
+                    fixed.fix(part);
     form.narrow = all_known && rows < static_cast<double>(kMaxCount);
-    return {element_rows_source(fixed, form), rows_record(fixed, form, facts.arch), extents};
+    return {element_rows_source(fixed.kernel, form), rows_record(fixed.kernel, form, facts.arch),
+            fixed.extents};
+}
+
+// Threads divide by the extents of rows and columns, which become constants.
+Lowered with_tiles(const ir::Kernel& kernel, const TurnedForm& form, const RowsFacts& facts) {
+    FixedKernel fixed(kernel, facts);
+    fixed.fix(form.row);
+    for (const ir::DimId dim : form.columns) fixed.fix(dim);
+    return {turned_source(fixed.kernel, form), turned_record(fixed.kernel, form, facts.arch),
+            fixed.extents};
 }
 
 }  // namespace
+
+std::int64_t RowsFacts::known(const ir::Kernel& kernel, ir::DimId dim) const {
+    const std::size_t d = ir::index(dim);
+    if (kernel[dim].extent) return *kernel[dim].extent;
+    return d < extents.size() ? extents[d] : ir::kUnknownExtent;
+}
 
 Result<Lowered> lower_rows(const ir::Kernel& original, const RowsFacts& facts) {
     const ir::Kernel kernel = flips_at_leaves(original);
@@ -71,6 +98,8 @@ Result<Lowered> lower_rows(const ir::Kernel& original, const RowsFacts& facts) {
     }
     if (const auto vectors = vector_form(kernel, *form, facts))
         return with_vectors(kernel, *vectors, facts);
+    if (const auto turned = turned_form(kernel, *form, facts))
+        return with_tiles(kernel, *turned, facts);
     return Lowered{element_rows_source(kernel, *form), rows_record(kernel, *form, facts.arch)};
 }
 

@@ -17,6 +17,9 @@ struct RowsFacts {
     // Alignment in bytes of each parameter, then of each output: it divides the tensor's address
     // and all its strides except a stride of one element. 16 for entries beyond the end.
     std::vector<int> alignment = {};
+
+    // ir::kUnknownExtent if it is neither a constant nor among `extents`.
+    std::int64_t known(const ir::Kernel& kernel, ir::DimId dim) const;
 };
 
 // Contiguous rows of known length that are not too long are held in registers; the kernel is then

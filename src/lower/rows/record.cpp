@@ -30,9 +30,11 @@ std::vector<ir::DimId> extent_fields(const ir::Kernel& kernel, const RowsForm& f
         if (const auto* node = std::get_if<ir::Extent>(&expr.node))
             for (const ir::DimId factor : kernel.factors({node->dim})) add(factor);
         if (const auto* window = std::get_if<ir::Window>(&expr.node))
-            for (const ir::DimId places : window->places)
-                if (kernel[places].window->after > 0 || kernel[places].window->before > 0)
-                    add(kernel[places].window->of);
+            for (const ir::DimId places : window->places) {
+                const ir::WindowRule& rule = *kernel[places].window;
+                if (rule.after > 0 || rule.before > 0 || !kernel[rule.of].factors.empty())
+                    for (const ir::DimId factor : kernel.factors({rule.of})) add(factor);
+            }
     }
     return dims;
 }
@@ -167,18 +169,24 @@ int row_dims(const ir::Kernel& kernel, const std::vector<ir::DimId>& row, std::s
 
 }  // namespace
 
-LaunchRecord rows_record(const ir::Kernel& kernel, const RowsForm& form, std::string_view arch) {
-    const RowShape shape = row_shape(kernel, form);
-    LaunchRecord record = record_of(kernel, arch, shape.schedule);
-    StructBuilder arguments = arguments_of(kernel, form, record);
+LaunchRecord element_record(const ir::Kernel& kernel, const RowsForm& form, std::string_view arch,
+                            std::string_view schedule) {
+    LaunchRecord record = record_of(kernel, arch, schedule);
     Launch launch;
     launch.entry = kernel.name + "_kernel";
+    launch.params = {arguments_of(kernel, form, record).finish()};
+    launch.waits = can_start_early(arch);
+    record.launches = {launch};
+    return record;
+}
+
+LaunchRecord rows_record(const ir::Kernel& kernel, const RowsForm& form, std::string_view arch) {
+    const RowShape shape = row_shape(kernel, form);
+    LaunchRecord record = element_record(kernel, form, arch, shape.schedule);
+    Launch& launch = record.launches.front();
     launch.grid = LinearGrid{extent_of(kernel, form.rows), shape.rows_per_block};
     if (form.narrow) record.counts.push_back(extent_of(kernel, form.rows));
     launch.block = kRowThreads;
-    launch.params = {arguments.finish()};
-    launch.waits = can_start_early(arch);
-    record.launches = {launch};
     return record;
 }
 

@@ -19,6 +19,9 @@ struct RowShape {
 };
 RowShape row_shape(const ir::Kernel& kernel, const RowsForm& form);
 
+// A record with the kernel's arguments in one launch, whose grid and block are left to the caller.
+LaunchRecord element_record(const ir::Kernel& kernel, const RowsForm& form, std::string_view arch,
+                            std::string_view schedule);
 LaunchRecord rows_record(const ir::Kernel& kernel, const RowsForm& form, std::string_view arch);
 // `kernel` has the row's length as a constant.
 LaunchRecord vector_rows_record(const ir::Kernel& kernel, const VectorForm& form,

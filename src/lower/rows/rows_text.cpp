@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <cstdlib>
 
 #include "ir/dims.h"
 #include "ir/needed.h"
@@ -11,6 +12,13 @@
 #include "support/result.h"
 
 namespace fact::lower {
+
+void RowsText::preamble(std::string_view header) {
+    out_.line(fmt::format("#include \"common/{}.cuh\"", header));
+    out_.line();
+    out_.line("using namespace fact;");
+    out_.line();
+}
 
 void RowsText::arguments(const std::vector<std::string>& more) {
     auto block = out_.block("struct Arguments", ";");
@@ -72,9 +80,10 @@ std::string RowsText::count(const Dims& dims, bool wide) const {
     return product.empty() ? "1" : product;
 }
 
-void RowsText::name_coordinate(ir::DimId dim) {
+void RowsText::name_coordinate(ExpressionText& text, ir::DimId dim) {
     std::string name = kernel_[dim].name;
     if (!name.empty() && std::isdigit(static_cast<unsigned char>(name[0]))) name = "c" + name;
+    std::replace(name.begin(), name.end(), '*', '_');
     std::transform(name.begin(), name.end(), name.begin(),
                    [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
     // `Inputs` has members named after parameters: a coordinate must not hide one.
@@ -82,7 +91,7 @@ void RowsText::name_coordinate(ir::DimId dim) {
         std::any_of(kernel_.params.begin(), kernel_.params.end(), [&](const ir::Tensor& param) {
             return emit::identifier(param.name) == emit::identifier(name);
         });
-    coordinates_[dim] = text_.fresh(taken ? name + "_at" : name);
+    coordinates_[dim] = text.fresh(taken ? name + "_at" : name);
 }
 
 std::string RowsText::coordinate(ir::DimId dim, const Flips& flips) const {
@@ -119,7 +128,8 @@ std::string RowsText::flipped(const FlippedLeaf& leaf) const {
     return load(std::get<ir::Param>(node), leaf.flips);
 }
 
-std::string RowsText::windowed(const ir::Window& window, std::uint32_t param) {
+std::string RowsText::windowed(ExpressionText& text, const ir::Window& window,
+                               std::uint32_t param) {
     const auto outer = coordinates_;
     std::string inside;
     for (const ir::DimId places : window.places) {
@@ -130,10 +140,14 @@ std::string RowsText::windowed(const ir::Window& window, std::uint32_t param) {
         std::string at = times(coordinate(places), rule.stride);
         const std::string tap = times(coordinate(rule.taps), rule.dilation);
         if (tap != "0") at += " + " + tap;
-        if (rule.before > 0) at += fmt::format(" - {}", rule.before);
-        name_coordinate(rule.of);
-        const std::string& name = coordinates_[rule.of];
+        if (rule.before != 0)
+            at += fmt::format(" {} {}", rule.before > 0 ? '-' : '+', std::abs(rule.before));
+        name_coordinate(text, rule.of);
+        const std::string name = coordinates_[rule.of];
         out_.line(fmt::format("int const {} = {};", name, at));
+        const Dims& factors = kernel_[rule.of].factors;
+        for (const ir::DimId factor : factors) name_coordinate(text, factor);
+        if (!factors.empty()) decompose(name, factors, false);
         if (rule.before > 0 || rule.after > 0)
             inside += fmt::format("{}inside({}, {})", inside.empty() ? "" : " && ", name,
                                   extent(rule.of));
@@ -178,7 +192,7 @@ void RowsText::declare(ExpressionText& text, ir::ExprId root, bool inside) {
         if (const auto* param = std::get_if<ir::Param>(&node))
             text.declare(out_, id, load(*param, {}));
         else if (const auto windows = windowed_param(kernel_, id))
-            text.declare(out_, id, windowed(std::get<ir::Window>(node), *windows));
+            text.declare(out_, id, windowed(text, std::get<ir::Window>(node), *windows));
         else if (const auto leaf = flipped_leaf(kernel_, id))
             text.declare(out_, id, flipped(*leaf));
         else if (const auto* expand = std::get_if<ir::Expand>(&node))

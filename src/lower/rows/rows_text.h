@@ -29,6 +29,8 @@ class RowsText {
     // The text that reads a parameter at a position in the row, backwards along `flips`.
     virtual std::string load(const ir::Param& param, const Flips& flips) const = 0;
 
+    // The included header of kernels/common, and the namespace.
+    void preamble(std::string_view header);
     // The struct Arguments; `more` are int members after the extents.
     void arguments(const std::vector<std::string>& more = {});
     // The element type of the `Functions` that the kernel uses.
@@ -37,8 +39,8 @@ class RowsText {
     // The product of the extents; in 64 bits if `wide`.
     std::string count(const Dims& dims, bool wide = true) const;
 
-    // Gives the dimension's coordinate a name.
-    void name_coordinate(ir::DimId dim);
+    // Gives the dimension's coordinate a name that is not one in `text`.
+    void name_coordinate(ExpressionText& text, ir::DimId dim);
     // The text of the dimension's coordinate; a factored one is computed from those of its factors.
     std::string coordinate(ir::DimId dim, const Flips& flips = {}) const;
     // The coordinates of a tensor's dimensions.
@@ -49,7 +51,7 @@ class RowsText {
     void decompose(const std::string& number, const Dims& dims, bool wide = true);
 
     // Declares the coordinates that a window reads at, and returns the text of what it reads.
-    std::string windowed(const ir::Window& window, std::uint32_t param);
+    std::string windowed(ExpressionText& text, const ir::Window& window, std::uint32_t param);
     // The text of a parameter or coordinate that is read backwards.
     std::string flipped(const FlippedLeaf& leaf) const;
     // Whether any of the dimensions is along the row.

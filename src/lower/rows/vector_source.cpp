@@ -21,11 +21,8 @@ class VectorWriter : RowsText {
     std::string write() {
         for (const char* word : {"args", "row", "team", "in", "i", "F", "Row", "Inputs"})
             text_.reserve(word);
-        for (const ir::DimId dim : form_.rows) name_coordinate(dim);
-        out_.line("#include \"common/vector_rows.cuh\"");
-        out_.line();
-        out_.line("using namespace fact;");
-        out_.line();
+        for (const ir::DimId dim : form_.rows) name_coordinate(text_, dim);
+        preamble("vector_rows");
         arguments(form_.rows.size() > 1 ? std::vector<std::string>{"rows"}
                                         : std::vector<std::string>{});
         out_.line();

@@ -98,6 +98,8 @@ Result<ProductForm> form_of(const ir::Kernel& kernel, const Options& options) {
     if (form && form->takes_two_sums())
         return cannot_express(kernel, "sm80 ", "two sums in one epilogue");
     if (form && form->windows()) return cannot_express(kernel, "sm80 ", "windows as an operand");
+    if (form && form->scattered)
+        return cannot_express(kernel, "sm80 ", "an output whose dimensions mix rows and columns");
     if (form) drop_unaligned_pairs(kernel, options.alignment, *form);
     return form;
 }

@@ -20,6 +20,7 @@ constexpr std::size_t kMaxBatchDims = TensorMapParam::kMaxDims - 2;
 // The index in `extras` of the first matrix with the output's type and layout, such as a residual:
 // it is loaded through the output's store buffers, as only one can be. -1: there is none.
 int staged_extra(const ir::Kernel& kernel, const ProductForm& form) {
+    if (form.scattered) return -1;
     for (std::size_t i = 0; i < form.extras.size(); ++i) {
         const EpilogueForm& extra = form.extras[i];
         const auto& type = kernel.params[static_cast<std::size_t>(extra.tensor)].type;
@@ -42,7 +43,9 @@ Result<ProductForm> form_of(const ir::Kernel& kernel) {
                             kernel.params[static_cast<std::size_t>(operand.param)].name));
     if (const OperandForm* operand = form->windows(); operand && !window_map(kernel, *operand, 1))
         return cannot_express(kernel, "sm90 ", "windows that reach further than TMA's");
-    if (!form->output.paired)
+    if (form->scattered && !counts_places(kernel, *form))
+        return cannot_express(kernel, "sm90 ", "windows whose number is not known from a tensor");
+    if (!form->scattered && !form->output.paired)
         return cannot_express(kernel, "sm90 ",
                               "an output that is not contiguous along the product's columns");
     if (form->num_batch_dims() > kMaxBatchDims)
@@ -64,9 +67,9 @@ class SourceWriter {
 
     std::string write() {
         out_.line(fmt::format("#include \"sm90/mainloop_{}.cuh\"",
-                              has_f32_operands() ? (problem_.split ? "single" : "tf32")
-                                                 : (has_two_products() ? "paired" : "half")));
-        if (has_f32_operands()) out_.line("#include \"sm90/prepare_pass.cuh\"");
+                              converts_operands() ? (problem_.split ? "single" : "tf32")
+                                                  : (has_two_products() ? "paired" : "half")));
+        if (converts_operands()) out_.line("#include \"sm90/prepare_pass.cuh\"");
         out_.line("#include \"sm90/product.cuh\"");
         if (statistics_) out_.line("#include \"sm90/row_statistics.cuh\"");
         out_.line();
@@ -77,11 +80,15 @@ class SourceWriter {
         out_.line();
         emit_functor(out_, kernel_, form_, {.walked = true});
         out_.line();
+        if (form_.scattered) {
+            emit_places(out_, kernel_, *form_.scattered);
+            out_.line();
+        }
         if (statistics_) {
             emit_row_values(out_, *statistics_);
             out_.line();
         }
-        if (has_f32_operands()) {
+        if (converts_operands()) {
             prepare();
             out_.line();
         }
@@ -90,7 +97,7 @@ class SourceWriter {
     }
 
   private:
-    bool has_f32_operands() const { return problem_.operands == DType::f32; }
+    bool converts_operands() const { return schedule::converted(problem_); }
     bool has_two_products() const { return form_.second != kNoProduct; }
     static const char* bool_text(bool value) { return value ? "true" : "false"; }
     static const char* major(schedule::Major m) {
@@ -122,14 +129,26 @@ class SourceWriter {
         return fmt::format("fact::Windows<{}>", fmt::join(dims, ", "));
     }
 
+    // The type of an operand whose rows overlap.
+    std::string overlapping_type() const {
+        std::string taps;
+        const auto& places = form_.a.windows->places;
+        for (std::size_t i = 1; i < places.size(); ++i)
+            taps +=
+                fmt::format(", {}", *ir::constant_extent(kernel_, kernel_[places[i]].window->taps));
+        return fmt::format("OverlappingRows<{}{}>", form_.a.windows->run, taps);
+    }
+
     const char* windows_name() const { return form_.a.windows ? "WindowsA" : "WindowsB"; }
 
     void config() {
         auto config = out_.block("struct Config", ";");
-        if (!has_f32_operands())
+        if (!converts_operands())
             out_.line(fmt::format("using Element = {};", info(problem_.operands).cuda));
         out_.line(fmt::format("using Output = {};", info(problem_.output).cuda));
-        if (form_.windows())
+        if (form_.a.overlaps())
+            out_.line(fmt::format("using RowsA = {};", overlapping_type()));
+        else if (form_.windows())
             out_.line(fmt::format("using {} = {};", windows_name(), windows_type()));
         out_.line(
             fmt::format("static constexpr int kTileM = {}, kTileN = {}, kTileK = {}, kStages = {};",
@@ -142,7 +161,7 @@ class SourceWriter {
         out_.line(fmt::format("static constexpr bool kPingpong = {};",
                               bool_text(info(schedule_.mainloop).tile_per_group)));
         out_.line(fmt::format("static constexpr Deal kDeal = Deal::{};", deal()));
-        if (has_f32_operands()) {
+        if (converts_operands()) {
             out_.line(fmt::format("static constexpr Major kMajorA = {};", major(form_.a.major)));
         } else {
             out_.line(fmt::format("static constexpr Major kMajorA = {}, kMajorB = {};",
@@ -196,7 +215,7 @@ class SourceWriter {
         const std::string y = kernel_.outputs.front().tensor.name;
         const int cluster_blocks = schedule_.cluster.m * schedule_.cluster.n;
         // If both operands are the same tensor, it still has two maps.
-        const std::string_view suffix = has_f32_operands() ? "_rows" : a == b ? "_right" : "";
+        const std::string_view suffix = converts_operands() ? "_rows" : a == b ? "_right" : "";
         std::vector<std::string> params{
             fmt::format("__grid_constant__ CUtensorMap const map_{}", a),
             fmt::format("__grid_constant__ CUtensorMap const map_{}{}", b, suffix),
@@ -204,15 +223,19 @@ class SourceWriter {
         if (has_two_products())
             params.push_back(
                 fmt::format("__grid_constant__ CUtensorMap const map_{}", second_name()));
-        params.push_back(fmt::format("__grid_constant__ CUtensorMap const map_{}", y));
+        const std::string output = (form_.scattered ? "places_" : "map_") + y;
+        params.push_back(fmt::format("__grid_constant__ {} const {}",
+                                     form_.scattered ? "Places" : "CUtensorMap", output));
         // Without a staged matrix the skeleton ignores this argument.
-        const std::string staged = problem_.staged ? "map_" + staged_name() : "map_" + y;
+        const std::string staged = "map_" + (problem_.staged   ? staged_name()
+                                             : form_.scattered ? a
+                                                               : y);
         if (problem_.staged)
             params.push_back(fmt::format("__grid_constant__ CUtensorMap const {}", staged));
         params.push_back(fmt::format("__grid_constant__ {} const extents",
                                      batch_type("Extents", form_.num_batch_dims())));
         params.push_back("__grid_constant__ WalkOrder const order");
-        if (form_.windows())
+        if (form_.windows() && !form_.a.overlaps())
             params.push_back(
                 fmt::format("__grid_constant__ Config::{} const windows", windows_name()));
         if (has_members(form_)) params.push_back("__grid_constant__ Finish const finish");
@@ -222,30 +245,30 @@ class SourceWriter {
             params.push_back(
                 fmt::format("__grid_constant__ RowStatistics<{}, RowValues{}> const statistics",
                             info(problem_.operands).cuda, batch_argument(form_.num_batch_dims())));
-        if (has_f32_operands()) params.push_back("__grid_constant__ RowScalesOfB const scales");
+        if (converts_operands()) params.push_back("__grid_constant__ RowScalesOfB const scales");
         out_.line("extern \"C\" __global__ void __launch_bounds__(kProductThreads, 1)");
         if (cluster_blocks > 1)
             out_.line(fmt::format("__cluster_dims__({}, 1, 1)", cluster_blocks));
         out_.list(product_entry(kernel_) + "(", params, ") {");
-        if (!has_f32_operands())
+        if (!converts_operands())
             out_.line(fmt::format("    using Mainloop = Mainloop{}<Config>;",
                                   has_two_products() ? "Paired" : "Half"));
         const auto operand = [](const OperandForm& form, const std::string& name) {
-            return form.windows ? fmt::format("{{map_{}, windows}}", name) : "map_" + name;
+            return form.windows && !form.overlaps() ? fmt::format("{{map_{}, windows}}", name)
+                                                    : "map_" + name;
         };
         const std::string operands = fmt::format("{{{}, {}{}}}", operand(form_.a, a),
                                                  operand(form_.b, b + std::string(suffix)),
-                                                 has_f32_operands()   ? ", scales"
+                                                 converts_operands()  ? ", scales"
                                                  : has_two_products() ? ", map_" + second_name()
                                                                       : "");
-        out_.line(
-            fmt::format("    product<Config, Mainloop>({}, map_{}, {}, extents, order, {}{});",
-                        operands, y, staged, has_members(form_) ? "finish" : "Finish{}",
-                        std::string(takes_partials ? ", partials"
-                                    : statistics_  ? ", {}"
-                                                   : "") +
-                            (statistics_ ? ", statistics" : "")),
-            kernel_.line_of(kernel_[form_.product].span));
+        out_.line(fmt::format("    product<Config, Mainloop>({}, {}, {}, extents, order, {}{});",
+                              operands, output, staged, has_members(form_) ? "finish" : "Finish{}",
+                              std::string(takes_partials ? ", partials"
+                                          : statistics_  ? ", {}"
+                                                         : "") +
+                                  (statistics_ ? ", statistics" : "")),
+                  kernel_.line_of(kernel_[form_.product].span));
         out_.line("}");
     }
 

@@ -42,7 +42,7 @@ class RecordBuilder {
             if (extra.paired)
                 record_.alignments.push_back(
                     {extra.tensor, 2 * info(record_.params[index(extra.tensor)].dtype).bytes});
-        if (problem_.operands == DType::f32) prepare();
+        if (schedule::converted(problem_)) prepare();
         product();
         return record_;
     }
@@ -88,7 +88,8 @@ class RecordBuilder {
         record_.workspaces.push_back({DType::f32, {{depth, 1, kMaximumSpan}, batch, columns}});
 
         record_.alignments.push_back({b, 16});  // the passes read four elements at a time
-        if (form_.a.windows)                    // each tap begins with a block of B
+        // Each tap begins with a block of B.
+        if (form_.a.windows && !form_.a.overlaps())
             record_.alignments.push_back({form_.a.param, kBlockDepth * info(DType::f32).bytes});
 
         StructBuilder source;
@@ -162,18 +163,21 @@ class RecordBuilder {
         launch.shared_bytes = schedule::shared_memory_on_sm90(schedule_, problem_).bytes;
         launch.params = {
             operand_map(form_.a, schedule_.tile.m, schedule_.cluster.n),
-            problem_.operands == DType::f32
+            schedule::converted(problem_)
                 ? rows_map()
                 : operand_map(form_.b, columns_of(schedule_, problem_), schedule_.cluster.m)};
         if (form_.second != kNoProduct)
             launch.params.push_back(
                 operand_map(form_.second_b, columns_of(schedule_, problem_), schedule_.cluster.m));
-        launch.params.push_back(box_map(out, form_.output));
+        if (form_.scattered)
+            launch.params.push_back(places_param(kernel_, *form_.scattered));
+        else
+            launch.params.push_back(box_map(out, form_.output));
         if (form_.staged >= 0) {
             const EpilogueForm& staged = form_.extras[index(form_.staged)];
             launch.params.push_back(box_map(staged.tensor, staged));
         }
-        const OperandForm* windows = form_.windows();
+        const OperandForm* windows = form_.a.overlaps() ? nullptr : form_.windows();
         const ExtentField depth =
             windows ? depth_of_windows(kernel_, *windows, schedule_.tile.k) : ExtentField{dims_.k};
         launch.params.push_back(extents_param(dims_, depth));
@@ -182,7 +186,7 @@ class RecordBuilder {
         if (has_members(form_)) launch.params.push_back(functor_param(form_));
         if (splits_depth(schedule_.scheduler)) launch.params.push_back(partials());
         if (statistics_) launch.params.push_back(statistics());
-        if (problem_.operands == DType::f32) {
+        if (schedule::converted(problem_)) {
             StructBuilder scales;
             scales.add(PointerField{scales_tensor()});
             launch.params.push_back(scales.finish());

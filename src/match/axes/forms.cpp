@@ -30,8 +30,30 @@ std::vector<DimId> Forms::dims(const std::vector<Atoms>& order) {
 }
 
 int Forms::first_atom(DimId dim) const {
-    const auto at = std::ranges::find(atom_dims_, kernel_.factors({dim}).front());
+    const auto at = std::ranges::find(atom_dims_, atoms_in({dim}).front());
     return static_cast<int>(at - atom_dims_.begin());
+}
+
+std::vector<DimId> Forms::atoms_in(const std::vector<DimId>& dims) const {
+    std::vector<DimId> atoms;
+    for (const DimId dim : dims) {
+        if (std::ranges::find(atom_dims_, dim) != atom_dims_.end()) {
+            atoms.push_back(dim);
+            continue;
+        }
+        const auto factors = kernel_.factors({dim});
+        for (auto at = factors.begin(); at != factors.end();) {
+            const auto atom = std::ranges::find_if(atom_dims_, [&](DimId other) {
+                const auto& parts = kernel_[other].factors;
+                return !parts.empty() && std::ssize(parts) <= factors.end() - at &&
+                       std::equal(parts.begin(), parts.end(), at);
+            });
+            const bool factored = atom != atom_dims_.end();
+            atoms.push_back(factored ? *atom : *at);
+            at += factored ? std::ssize(kernel_[*atom].factors) : 1;
+        }
+    }
+    return atoms;
 }
 
 std::vector<DimId> Forms::sorted(std::vector<DimId> dims) const {
@@ -41,7 +63,7 @@ std::vector<DimId> Forms::sorted(std::vector<DimId> dims) const {
 
 std::vector<int> Forms::atoms_of(ExprId x) const {
     std::vector<int> atoms;
-    for (const DimId dim : kernel_.factors(kernel_[x].type.dims)) atoms.push_back(first_atom(dim));
+    for (const DimId dim : atoms_in(kernel_[x].type.dims)) atoms.push_back(first_atom(dim));
     std::ranges::sort(atoms);
     return atoms;
 }
@@ -57,7 +79,7 @@ bool Forms::has_partial_dim(ExprId x) const {
 }
 
 ExprId Forms::split(ExprId x) {
-    return build_.view(x, kernel_.factors(kernel_[x].type.dims));
+    return build_.view(x, atoms_in(kernel_[x].type.dims));
 }
 
 ExprId Forms::merge(ExprId x) {
@@ -132,7 +154,7 @@ std::vector<std::vector<DimId>> Forms::expose_axes(ExprId& x, const AxisGroups& 
 
 bool Forms::in_order(const std::vector<DimId>& dims, const std::vector<Axis>& axes) const {
     auto next = axes.begin();
-    for (const DimId factor : kernel_.factors(dims))
+    for (const DimId factor : atoms_in(dims))
         for (const Axis axis : layout_.atoms[static_cast<std::size_t>(first_atom(factor))].axes) {
             const auto at = std::find(next, axes.end(), axis);  // axes of one element have no atom
             if (at == axes.end()) return false;
@@ -151,7 +173,7 @@ ExprId Forms::arrange(ExprId x, const std::vector<Atoms>& order) {
     const auto wanted = dims(order);
     const ExprId merged = merge(x);
     if (sorted(kernel_[merged].type.dims) == sorted(wanted)) return build_.permute(merged, wanted);
-    return build_.view(build_.permute(split(x), kernel_.factors(wanted)), wanted);
+    return build_.view(build_.permute(split(x), atoms_in(wanted)), wanted);
 }
 
 }  // namespace fact::match

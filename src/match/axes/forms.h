@@ -47,6 +47,8 @@ class Forms {
     ir::ExprId split(ir::ExprId x);
     ir::ExprId merge(ir::ExprId x);
     int first_atom(ir::DimId dim) const;
+    // The dimensions as atoms, which may be factored themselves, such as places of several phases.
+    std::vector<ir::DimId> atoms_in(const std::vector<ir::DimId>& dims) const;
 
     ir::Kernel& kernel_;
     ir::Builder build_;

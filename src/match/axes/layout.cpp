@@ -7,8 +7,10 @@
 #include <numeric>
 #include <optional>
 #include <set>
+#include <span>
 
 #include "graph/fused.h"
+#include "match/axes/memory_order.h"
 
 namespace fact::match {
 namespace {
@@ -27,6 +29,10 @@ class Planner {
         if (layout.swapped) grouping_.swap_operands();
         if (std::string reason = grouping_.merge(); !reason.empty()) return Error{reason, ""};
         if (std::string reason = name_dims(layout); !reason.empty()) return Error{reason, ""};
+        if (k_ == kNoAxis && !space_.windows().empty())
+            follow_memory(graph_, space_, grouping_.tensors().front(),
+                          std::span(grouping_.tensors()).subspan(kFirstResult, num_results),
+                          layout);
         std::vector<KernelTensor> kernel_tensors;
         for (std::size_t i = 0; i < grouping_.tensors().size(); ++i) {
             auto tensor = kernel_tensor(i, layout);
@@ -46,8 +52,13 @@ class Planner {
         return graph_[grouping_.tensors()[tensor].value].name;
     }
 
-    // Whether no operator reduces, halves or joins along an axis, or sees it through windows.
-    bool unreduced() const { return space_.groups().empty() && space_.windows().empty(); }
+    // Whether no operator reduces, halves or joins along an axis, or sees it through windows. A
+    // norm by running statistics works along none.
+    bool unreduced() const {
+        return space_.windows().empty() &&
+               std::ranges::all_of(space_.groups(),
+                                   [](const auto& groups) { return groups.second.empty(); });
+    }
 
     // Removes and returns the group for the product's rows or columns: the contiguous one if there
     // is one, else the largest. The remaining ones become batches that the other operand lacks.
@@ -314,9 +325,16 @@ class Planner {
             const std::int64_t step = placed.half->stepped ? 1 : type.sizes[dim] / 2;
             offset = std::gcd(offset, placed.half->number * step * type.strides[dim]);
         }
+        // A convolution's kernel merges the dimensions of places, so that their lengths, which are
+        // the strides of dense tensors, say nothing: kernels ask for the lengths of merged rows.
+        const bool merges = !space_.windows().empty();
         std::vector<std::int64_t> strides;
-        for (const auto& entry : entries)
-            if (entry.extent > 1) strides.push_back(entry.stride);
+        std::int64_t dense = 1;
+        for (auto entry = entries.rbegin(); entry != entries.rend(); ++entry) {
+            if (entry->extent <= 1) continue;
+            if (!merges || entry->stride != dense) strides.push_back(entry->stride);
+            dense = entry->stride * entry->extent;
+        }
         return graph::alignment(offset, strides, type.dtype);
     }
 

@@ -35,7 +35,9 @@ struct KernelTensor {
 };
 
 struct Layout {
-    std::vector<Atom> atoms;  // of the batches, M, N, K, then of dimensions the product lacks
+    // In the order that a kernel's values have them: those of the batches, M, N, K, then of
+    // dimensions the product lacks; with windows, as they are in memory (memory_order.h).
+    std::vector<Atom> atoms;
     std::vector<Atoms> batches;
     Atoms m, n, k;  // without a product: the rows, if any, the contiguous dimension, and
                     // nothing

@@ -54,6 +54,7 @@ struct AxisWindows {
     std::vector<Axis> whole;  // axes that one window covers: they are reduced
     // Of a convolution: the axes of its results' channels and of its input's.
     std::vector<Axis> features = {}, channels = {};
+    bool transposed = false;
 };
 
 struct Anchor;

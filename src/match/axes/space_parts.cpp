@@ -149,6 +149,7 @@ std::string Space::absorb_windows(const Graph& graph, NodeId id) {
     const auto& sizes = graph[read->source].type->sizes;
     Shape shape = from;
     AxisWindows found;
+    found.transposed = read->transposed;
     Shape taps;
     for (const graph::WindowDim& dim : read->dims) {
         const bool whole = dim.taps == sizes[dim.dim] && dim.places == 1 && dim.before == 0;
@@ -169,12 +170,13 @@ std::string Space::absorb_windows(const Graph& graph, NodeId id) {
     }
     const std::size_t channel_dim = from.size() - read->dims.size() - 1;
     if (convolves) {
-        const Axis features = add_axis(graph[*read->weight].type->sizes[0]);
+        const Axis features = add_axis(graph[*read->weight].type->sizes[read->transposed ? 1 : 0]);
         shape[channel_dim] = found.features = {features};
         found.channels = from[channel_dim];
     }
     if (read->weight) {
         Shape weight{shape[channel_dim], found.channels};
+        if (read->transposed) std::swap(weight[0], weight[1]);
         weight.insert(weight.end(), taps.begin(), taps.end());
         add_side({id, "weight", *read->weight, std::move(weight)});
         if (read->bias) add_side({id, "bias", *read->bias, {shape[channel_dim]}});

@@ -2,6 +2,8 @@
 // of the tensor itself, which families/products.cpp takes.
 #include <algorithm>
 
+#include "graph/channels_last.h"
+#include "graph/image_layout.h"
 #include "graph/windows.h"
 #include "match/families/family.h"
 #include "match/regions/start.h"
@@ -17,6 +19,19 @@ constexpr std::size_t kMostOperators = 64;  // of a region
 constexpr std::size_t kMostTexts = 16;      // that are written for one convolution
 constexpr double kMostTimesSlower = 2;      // than separate operators, by the bounds of both
 
+// Whether the region copies its results to channels last, though no product can walk its windows
+// in images that are: the copy is quicker by itself.
+bool copies_in_vain(const graph::Graph& graph, const graph::Windows& windows,
+                    const Region& region) {
+    const auto& images = *graph[windows.source].type;
+    if (graph::walks_windows(images.dtype, images.sizes[1], true)) return false;
+    return std::ranges::any_of(region.nodes, [&](NodeId id) {
+        return graph::changes_layout(graph, graph[id]) &&
+               graph::image_layout(graph[graph[id].outputs.front()].type) ==
+                   graph::ImageLayout::last;
+    });
+}
+
 Result<> offer_regions(Search& search, NodeId id, std::vector<Candidate>& found) {
     const graph::Graph& graph = search.graph;
     const auto windows = graph::read_windows(graph, graph[id]);
@@ -29,8 +44,10 @@ Result<> offer_regions(Search& search, NodeId id, std::vector<Candidate>& found)
     Growth growth = grow(graph, facts, std::move(*anchor), {}, kMostOperators);
     facts.after_product.clear();
     auto all = regions(graph, facts, growth, true);
-    std::erase_if(
-        all, [&](const Region& region) { return !std::ranges::binary_search(region.nodes, id); });
+    std::erase_if(all, [&](const Region& region) {
+        return !std::ranges::binary_search(region.nodes, id) ||
+               copies_in_vain(graph, *windows, region);
+    });
     std::string why = growth.stops.contains(id) ? growth.stops.at(id) : "it stands alone";
     if (all.size() > kMostTexts) all.resize(kMostTexts);
     bool any = false;

@@ -1,6 +1,7 @@
 // Operators that no other family takes: pointwise ones, reductions, softmax and norms along any
 // dimensions, as many in one text as can be computed from one tensor.
 #include <algorithm>
+#include <map>
 
 #include "graph/operators.h"
 #include "graph/windows.h"
@@ -97,6 +98,48 @@ std::optional<Candidate> largest_from(Search& search, Facts& facts, const std::s
     return std::nullopt;
 }
 
+// The best pattern that contains the node and none of `taken`.
+std::optional<Candidate> best_with(Search& search, Facts& facts, const std::set<NodeId>& taken,
+                                   NodeId node) {
+    std::optional<Candidate> best;
+    for (const ValueId root : roots_of(search, node)) {
+        auto candidate = largest_from(search, facts, taken, root, node);
+        if (candidate && (!best || candidate->pattern.priority > best->pattern.priority))
+            best = std::move(candidate);
+    }
+    return best;
+}
+
+// What follows a convolution, without it: where our convolution may turn out slower than torch's,
+// torch's and one kernel for the rest is the alternative. `taken` as for the other patterns.
+std::vector<Candidate> find_after_convolutions(Search& search, Facts& facts,
+                                               const std::set<NodeId>& taken) {
+    constexpr double kClearlyFaster = 0.25;       // than separate operators, by the bounds of both
+    std::map<NodeId, const Candidate*> largest;  // by convolution
+    for (const Candidate& chosen : search.chosen) {
+        const auto& cost = chosen.pattern.cost;
+        if (!chosen.pattern.convolution || cost.expected_us < kClearlyFaster * cost.unfused_us)
+            continue;
+        const Candidate*& known = largest[chosen.anchor];
+        if (!known || known->nodes.size() < chosen.nodes.size()) known = &chosen;
+    }
+    std::vector<Candidate> found;
+    for (const auto& [convolution, with] : largest) {
+        std::set<NodeId> others = taken;
+        for (const NodeId node : with->nodes) others.erase(node);
+        others.insert(convolution);
+        std::optional<Candidate> best;
+        for (const NodeId node : with->nodes) {
+            if (node == convolution || !is_computable(search.graph, search.graph[node])) continue;
+            auto after = best_with(search, facts, others, node);
+            if (after && (!best || after->nodes.size() > best->nodes.size()))
+                best = std::move(after);
+        }
+        if (best) found.push_back(std::move(*best));
+    }
+    return found;
+}
+
 std::vector<Candidate> find_rows(Search& search) {
     Facts facts = search.facts;
     facts.after_product.clear();                                          // products have chosen
@@ -109,16 +152,13 @@ std::vector<Candidate> find_rows(Search& search) {
                 search.note(static_cast<NodeId>(i), read.error().message);
     for (const NodeId node : computable_nodes(search.graph)) {
         if (taken.contains(node)) continue;
-        std::optional<Candidate> best;
-        for (const ValueId root : roots_of(search, node)) {
-            auto candidate = largest_from(search, facts, taken, root, node);
-            if (candidate && (!best || candidate->pattern.priority > best->pattern.priority))
-                best = std::move(candidate);
-        }
+        auto best = best_with(search, facts, taken, node);
         if (!best) continue;
         taken.insert(best->nodes.begin(), best->nodes.end());
         found.push_back(std::move(*best));
     }
+    for (Candidate& after : find_after_convolutions(search, facts, taken))
+        found.push_back(std::move(after));
     for (std::size_t i = 0; i < search.graph.nodes.size(); ++i)
         if (const Node& node = search.graph.nodes[i]; find_rowwise(node) && !graph::pools(node))
             search.note(static_cast<NodeId>(i), unsupported_rowwise(search.graph, node));

@@ -10,6 +10,7 @@
 
 #include "ir/extents.h"
 #include "sol/work.h"
+#include "support/result.h"
 #include "target/arch.h"
 
 namespace fact::match {
@@ -85,13 +86,24 @@ Cost cost_of(const Graph& graph, const std::vector<NodeId>& nodes, const Pattern
 
 namespace {
 
-double elements(const ir::Kernel& kernel, const std::map<std::string, std::int64_t>& extents,
+// By dimension id, of the kernel or of one that has more dimensions.
+std::vector<std::int64_t> extents_in(const ir::Kernel& kernel,
+                                     const std::map<std::string, std::int64_t>& named) {
+    std::vector<std::int64_t> extents;
+    for (const ir::Dim& dim : kernel.dims) {
+        const auto known = named.find(dim.name);
+        extents.push_back(known == named.end() ? ir::kUnknownExtent : known->second);
+    }
+    if (const auto problem = ir::solve_extents(kernel, extents); !problem.empty())
+        throw InternalError(fmt::format("kernel {}: {}", kernel.name, problem));
+    return extents;
+}
+
+double elements(const ir::Kernel& kernel, const std::vector<std::int64_t>& extents,
                 const std::vector<ir::DimId>& dims) {
     double product = 1;
-    for (const ir::DimId factor : kernel.factors(dims)) {
-        const auto& named = kernel[factor];
-        product *= static_cast<double>(named.extent ? *named.extent : extents.at(named.name));
-    }
+    for (const ir::DimId factor : kernel.factors(dims))
+        product *= static_cast<double>(extents[ir::index(factor)]);
     return product;
 }
 
@@ -133,7 +145,7 @@ lower::LowerOptions lowering_of(const ir::Kernel& kernel,
 }
 
 double elements(const WrittenKernel& written, const std::vector<ir::DimId>& dims) {
-    return elements(written.kernel, written.extents, dims);
+    return elements(written.kernel, extents_in(written.kernel, written.extents), dims);
 }
 
 Result<std::vector<StageCost>> stage_costs(const WrittenKernel& written, const Options& options,
@@ -153,8 +165,9 @@ Result<std::vector<StageCost>> stage_costs(const WrittenKernel& written, const O
                    return std::ranges::all_of(origins[static_cast<std::size_t>(output)], constant);
                });
     };
+    const auto extents = extents_in(pipeline->kernel, written.extents);
     const auto count = [&](const std::vector<ir::DimId>& dims) {
-        return elements(pipeline->kernel, written.extents, dims);
+        return elements(pipeline->kernel, extents, dims);
     };
     std::vector<StageCost> costs;
     for (const lower::Stage& stage : pipeline->stages) {

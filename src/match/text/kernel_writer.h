@@ -1,5 +1,6 @@
 // Writes a region as a kernel, node by node. Only for write_kernel.cpp, write_product.cpp,
-// write_halves.cpp, write_rows.cpp and write_windows.cpp, which define its functions.
+// write_halves.cpp, write_rows.cpp, write_windows.cpp and write_phases.cpp, which define its
+// functions.
 #pragma once
 
 #include <array>
@@ -10,6 +11,7 @@
 #include <vector>
 
 #include "graph/halves.h"
+#include "graph/phases.h"
 #include "match/axes/forms.h"
 #include "match/operators/pointwise.h"
 #include "match/text/fold_writer.h"
@@ -65,11 +67,41 @@ class KernelWriter {
     OpenWindows open_windows(const AxisWindows& windows, ir::ExprId x,
                              const std::vector<ir::DimId>& of, bool largest);
     ir::DimId taps_dim(const AxisWindow& window);
+    ir::DimId fresh_dim(const std::string& name, std::optional<std::int64_t> extent);
+    // `x` reduced over dimensions of one element.
+    ir::ExprId without(ir::ExprId x, const std::vector<ir::DimId>& dims);
     std::vector<ir::DimId> dims_of(const std::vector<Axis>& axes) const;
     std::vector<ir::DimId> sorted_with_taps(std::vector<ir::DimId> dims,
                                             const std::vector<ir::DimId>& taps) const;
-    std::optional<ir::ExprId> convolved(graph::NodeId node, const AxisWindows& windows,
-                                        const OpenWindows& open);
+    bool has_channels_last(const AxisWindows& windows) const;
+    std::optional<ir::ExprId> convolved(const AxisWindows& windows, const OpenWindows& open,
+                                        ir::ExprId weight);
+    // Transposed convolutions, in write_phases.cpp.
+    struct PhaseDims {                        // of one dimension
+        ir::DimId of{}, weight_taps{};        // those of the source and of the weight
+        ir::DimId places{}, taps{}, phase{};  // those of the product; `phase` if there are several
+        ir::DimId result{};
+        graph::Phases rule;
+        // Whether the source, and the weight, are seen through windows, or have these dimensions.
+        bool windowed() const {
+            return rule.phases == 1 || rule.taps > 1 || rule.before > 0 || rule.after > 0;
+        }
+        bool weight_windowed() const {
+            return rule.phases > 1 &&
+                   (rule.taps > 1 || rule.weight_before > 0 || rule.weight_after > 0);
+        }
+        bool cropped() const { return rule.skipped > 0 || rule.dropped > 0; }
+    };
+    // Makes the dimensions of transposed convolutions, before any tensor has them. Returns why that
+    // is impossible, or "".
+    std::string add_phases();
+    void set_rules(const PhaseDims& dims);
+    // Of a node's windows; none if it is no transposed convolution.
+    std::vector<PhaseDims> phases_of(const AxisWindows& windows) const;
+    std::vector<ir::DimId> phase_dims(const AxisWindows& windows) const;
+    OpenWindows open_phases(const AxisWindows& windows, ir::ExprId x);
+    ir::ExprId phased_weight(const AxisWindows& windows, ir::ExprId weight);
+    ir::ExprId joined_phases(const AxisWindows& windows, ir::ExprId x);
     void write_pointwise(graph::NodeId node, const PointwiseOp& op);
     void keep_bits();
     void write_outputs();
@@ -100,6 +132,7 @@ class KernelWriter {
     std::optional<Forms> forms_;
     std::optional<FoldWriter> fold_;
     MatrixDims matrix_;
+    std::map<Axis, PhaseDims> phases_;            // by the axis of the places
     std::map<Use, std::size_t> side_of_;          // from number_sides()
     std::size_t num_operands_ = 2;                // parameters before the side operands
     std::map<std::uint32_t, ir::ExprId> loaded_;  // by parameter

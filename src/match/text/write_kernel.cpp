@@ -43,6 +43,7 @@ Result<WrittenKernel> KernelWriter::write() {
     number_sides(region_, side_of_);
     for (const Atom& atom : layout_.atoms) extents_[atom.name] = atom.extent;
     forms_.emplace(kernel_, layout_, region_.anchor.space.has_halves());
+    if (std::string reason = add_phases(); !reason.empty()) return Error{reason, ""};
     matrix_ = {forms_->dim(layout_.m.empty() ? layout_.n : layout_.m), forms_->dim(layout_.n)};
     add_params();
     const bool has_product = region_.anchor.node != kNoProduct;

@@ -16,6 +16,10 @@ using Dims = std::vector<DimId>;
 
 namespace {
 
+// With fewer channels cuDNN was seen to multiply in f32, even where TF32 is allowed: a kernel in
+// TF32 would be less accurate than torch.
+constexpr std::int64_t kFewChannels = 16;
+
 Dims joined(Dims list, const Dims& more) {
     list.insert(list.end(), more.begin(), more.end());
     return list;
@@ -34,9 +38,22 @@ DimId KernelWriter::taps_dim(const AxisWindow& window) {
         return std::ranges::find(kernel_.dims, name, &ir::Dim::name) != kernel_.dims.end();
     };
     while (taken() && name < "T") ++name[0];
-    for (int i = 2; taken(); ++i) name = fmt::format("R{}", i);
-    kernel_.dims.push_back({name, window.rule.taps});
+    return fresh_dim(taken() ? "R" : name, window.rule.taps);
+}
+
+DimId KernelWriter::fresh_dim(const std::string& name, std::optional<std::int64_t> extent) {
+    std::string found = name;
+    const auto taken = [&] {
+        return std::ranges::find(kernel_.dims, found, &ir::Dim::name) != kernel_.dims.end();
+    };
+    for (int i = 2; taken(); ++i) found = fmt::format("{}{}", name, i);
+    kernel_.dims.push_back({found, extent});
     return static_cast<DimId>(kernel_.dims.size() - 1);
+}
+
+ExprId KernelWriter::without(ExprId x, const Dims& dims) {
+    if (dims.empty()) return x;
+    return build_.cast(kernel_[x].type.dtype, build_.reduce(ir::ReduceOp::max, x, dims));
 }
 
 Dims KernelWriter::dims_of(const std::vector<Axis>& axes) const {
@@ -61,37 +78,45 @@ KernelWriter::OpenWindows KernelWriter::open_windows(const AxisWindows& windows,
         open.places.push_back(places);
         (rule.taps == 1 ? single_taps : open.taps).push_back(taps);
     }
-    const DType dtype = kernel_[x].type.dtype;
     constexpr double kInfinity = std::numeric_limits<double>::infinity();
     if (!of.empty()) x = build_.window(x, open.places, largest ? -kInfinity : 0);
-    if (!single_taps.empty())
-        x = build_.cast(dtype, build_.reduce(ir::ReduceOp::max, x, single_taps));
-    open.x = x;
+    open.x = without(x, single_taps);
     return open;
+}
+
+// Whether a convolution's results are after its places in what the kernel keeps in memory.
+bool KernelWriter::has_channels_last(const AxisWindows& windows) const {
+    const auto place = [&](Axis axis) {
+        return std::ranges::find_if(layout_.atoms, [&](const Atom& atom) {
+            return std::ranges::find(atom.axes, axis) != atom.axes.end();
+        });
+    };
+    return place(windows.features.back()) > place(windows.windows.back().places);
 }
 
 // The product of windows and a convolution's weights, summed over taps and channels; nullopt if one
 // of its dimensions has a single element. Either pixels are the rows and channels the columns, or
-// the other way round with a batch of images, as the input's memory is: whatever is contiguous
-// there is contiguous in the result.
-std::optional<ExprId> KernelWriter::convolved(graph::NodeId id, const AxisWindows& windows,
-                                              const OpenWindows& open) {
-    const Dims channels = dims_of(windows.channels);
+// the other way round with a batch of images: whatever is contiguous in the result is contiguous in
+// the product.
+std::optional<ExprId> KernelWriter::convolved(const AxisWindows& windows, const OpenWindows& open,
+                                              ExprId weight) {
+    const Dims channels = dims_of(windows.channels), phases = phase_dims(windows);
     Dims features = dims_of(windows.features);
     if (features.size() > 1) features = {kernel_.factored_dim(features)};
-    const Dims& stored = kernel_.params.front().type.dims;
-    const bool channels_last =
-        !channels.empty() && kernel_.factors({stored.back()}).back() == channels.back();
+    const bool channels_last = has_channels_last(windows);
     const Dims summed = joined(open.taps, channels);
+    features = channels_last ? joined(phases, features) : joined(features, phases);
     if (summed.empty() || features.empty()) return std::nullopt;
     Dims images;
     for (const DimId dim : kernel_[open.x].type.dims)
         if (!ir::contains(joined(open.places, summed), dim)) images.push_back(dim);
     const DimId k = kernel_.factored_dim(summed);
-    const ExprId weight = build_.param(param_of(id, "weight"));
-    const ExprId w =
-        build_.view(build_.permute(weight, joined(features, summed)), {features.front(), k});
-    const bool rounds = allow_tf32_ && kernel_[weight].type.dtype == DType::f32;
+    const ExprId w = build_.view(build_.permute(weight, joined(features, summed)),
+                                 {kernel_.factored_dim(features), k});
+    std::int64_t num_channels = 1;
+    for (const DimId dim : channels) num_channels *= extents_.at(kernel_[dim].name);
+    const bool rounds =
+        allow_tf32_ && kernel_[weight].type.dtype == DType::f32 && num_channels >= kFewChannels;
     const auto precision = rounds ? ir::Precision::tf32 : ir::Precision::exact;
     const Dims pixels = joined(images, open.places);
     ExprId acc;
@@ -131,14 +156,25 @@ std::string KernelWriter::write_windows(graph::NodeId id) {
             return fmt::format("{} works on windows of a dimension that is split", node.name);
         of.push_back(exposed[i + 1].front());
     }
-    const OpenWindows open = open_windows(windows, x, of, largest);
-    const bool convolves = read->kind == WindowKind::convolution;
-    if (const auto product = convolves ? convolved(id, windows, open) : std::nullopt) {
-        x = *product;
+    const OpenWindows open =
+        read->transposed ? open_phases(windows, x) : open_windows(windows, x, of, largest);
+    std::optional<ExprId> weight, product;
+    if (read->weight) weight = phased_weight(windows, build_.param(param_of(id, "weight")));
+    if (read->kind == WindowKind::convolution) product = convolved(windows, open, *weight);
+    if (product) {
+        x = joined_phases(windows, *product);
+    } else if (!phase_dims(windows).empty()) {
+        return "its results are not sums";
     } else {
         x = build_.permute(open.x, sorted_with_taps(kernel_[open.x].type.dims, open.taps));
         if (read->weight) {
-            std::vector<ExprId> both{x, load(param_of(id, "weight"))};
+            const Dims dims = kernel_[*weight].type.dims;
+            // A kernel that sees through windows reverses nothing.
+            if (std::holds_alternative<ir::Flip>(kernel_[*weight].node)) {
+                kernel_.exprs[ir::index(*weight)].name = unique("reversed");
+                kernel_.exprs[ir::index(*weight)].stored = true;
+            }
+            std::vector<ExprId> both{x, build_.permute(*weight, forms_->sorted(dims))};
             forms_->align(both);
             x = build_.binary(ir::BinaryOp::mul, both[0], both[1]);
         }

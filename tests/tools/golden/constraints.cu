@@ -22,12 +22,18 @@ struct Config {
 };
 
 struct Finish {
-    struct Fetched {};
-    __device__ Fetched fetch(Slab const&) const { return {}; }
+    Row<bf16> b;
+
+    struct Fetched {
+        Row<bf16>::Fetched b;
+    };
+    __device__ Fetched fetch(Slab const& slab) const {
+        return {b.fetch(slab)};
+    }
 
     __device__ float operator()(float acc, Fetched const& at, Slab const& slab, int i) const {
         using F = Functions<float>;
-        return acc;
+        return acc + at.b.at(i);
     }
 };
 
@@ -35,16 +41,15 @@ extern "C" __global__ void __launch_bounds__(kProductThreads, 1)
 __cluster_dims__(2, 1, 1)
 qkv_0_kernel(__grid_constant__ CUtensorMap const map_x, __grid_constant__ CUtensorMap const map_w,
              __grid_constant__ CUtensorMap const map_y, __grid_constant__ Extents const extents,
-             __grid_constant__ WalkOrder const order) {
+             __grid_constant__ WalkOrder const order, __grid_constant__ Finish const finish) {
     using Mainloop = MainloopHalf<Config>;
-    product<Config, Mainloop>({map_x, map_w}, map_y, map_y, extents, order, Finish{});
+    product<Config, Mainloop>({map_x, map_w}, map_y, map_y, extents, order, finish);
 }
 }  // namespace qkv_0
 
 namespace qkv_1 {
 struct Arguments {
-    Tensor<float const, 2> t;
-    Tensor<bf16 const, 1> b;
+    Tensor<float const, 2> y;
     Tensor<bf16, 4> all;
     int M, H, D;
 };
@@ -58,9 +63,7 @@ qkv_1_kernel(__grid_constant__ Arguments const args) {
         int const h = static_cast<int>(row / args.D % args.H);
         int const c3 = static_cast<int>(row / (int64_t{args.H} * args.D) % 3);
         int const m = static_cast<int>(row / (int64_t{3} * args.H * args.D));
-        float const t = widen(args.t(m, (c3 * args.H + h) * args.D + d));
-        float const b = widen(args.b((c3 * args.H + h) * args.D + d));
-        float const y = t + b;
+        float const y = widen(args.y(m, (c3 * args.H + h) * args.D + d));
         args.all(m, c3, h, d) = narrow<bf16>(y);
     });
 }
@@ -68,8 +71,7 @@ qkv_1_kernel(__grid_constant__ Arguments const args) {
 
 namespace qkv_2 {
 struct Arguments {
-    Tensor<float const, 2> t;
-    Tensor<bf16 const, 1> b;
+    Tensor<float const, 2> y;
     Tensor<float const, 1> scale;
     Tensor<bf16, 3> q;
     int M, H, D;
@@ -84,9 +86,7 @@ qkv_2_kernel(__grid_constant__ Arguments const args) {
         int const h = static_cast<int>(row / args.D % args.H);
         int const m = static_cast<int>(row / (int64_t{args.H} * args.D));
         auto const t0 = Row::reduce<Sum>(int64_t{3}, [&](int c3) {
-            float const t1 = widen(args.t(m, (c3 * args.H + h) * args.D + d));
-            float const b = widen(args.b((c3 * args.H + h) * args.D + d));
-            float const y = t1 + b;
+            float const y = widen(args.y(m, (c3 * args.H + h) * args.D + d));
             return y;
         });
         float const scale = widen(args.scale(d));

@@ -86,7 +86,8 @@ residual_kernel(__grid_constant__ CUtensorMap const map_x1,
     product<Config, Mainloop>({map_x1, map_w}, map_y, map_x, extents, order, Finish{});
 }
 
-// ---- square: a thread a row
+// ---- square: tiles through shared memory; a thread a row
+#include "common/turned.cuh"
 #include "common/rows.cuh"
 
 using namespace fact;
@@ -98,16 +99,19 @@ struct Arguments {
     int N, M;
 };
 
-extern "C" __global__ void __launch_bounds__(kRowThreads)
+extern "C" __global__ void __launch_bounds__(kTurnedThreads, kTurnedBlocks)
 square_0_kernel(__grid_constant__ Arguments const args) {
     using F = Functions<float>;
-    using Row = ThreadRow;
-    Row::each_row(int64_t{args.N} * args.M, [&](int64_t row) {
-        int const m = static_cast<int>(row % args.M);
-        int const n = static_cast<int>(row / args.M);
-        float const w = widen(args.w(m, n));
-        args.y(n, m) = narrow<float>(w);
-    });
+    auto const value = [&](int batch, int row, int column) -> float {
+        int const n = column;
+        float const w = widen(args.w(row, n));
+        return w;
+    };
+    auto const store = [&](int batch, int row, int column, float value) {
+        int const n = column;
+        args.y(n, row) = narrow<float>(value);
+    };
+    turned<64>(1, args.M, args.N, value, store);
 }
 }  // namespace square_0
 

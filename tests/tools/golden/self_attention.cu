@@ -35,11 +35,11 @@ extern "C" __global__ void __launch_bounds__(kProductThreads, 1)
 __cluster_dims__(2, 1, 1)
 self_attention_0_kernel(__grid_constant__ CUtensorMap const map_x,
                         __grid_constant__ CUtensorMap const map_wq,
-                        __grid_constant__ CUtensorMap const map_y,
+                        __grid_constant__ CUtensorMap const map_q,
                         __grid_constant__ Extents const extents,
                         __grid_constant__ WalkOrder const order) {
     using Mainloop = MainloopHalf<Config>;
-    product<Config, Mainloop>({map_x, map_wq}, map_y, map_y, extents, order, Finish{});
+    product<Config, Mainloop>({map_x, map_wq}, map_q, map_q, extents, order, Finish{});
 }
 }  // namespace self_attention_0
 
@@ -73,11 +73,11 @@ extern "C" __global__ void __launch_bounds__(kProductThreads, 1)
 __cluster_dims__(2, 1, 1)
 self_attention_1_kernel(__grid_constant__ CUtensorMap const map_x,
                         __grid_constant__ CUtensorMap const map_wk,
-                        __grid_constant__ CUtensorMap const map_y,
+                        __grid_constant__ CUtensorMap const map_k,
                         __grid_constant__ Extents const extents,
                         __grid_constant__ WalkOrder const order) {
     using Mainloop = MainloopHalf<Config>;
-    product<Config, Mainloop>({map_x, map_wk}, map_y, map_y, extents, order, Finish{});
+    product<Config, Mainloop>({map_x, map_wk}, map_k, map_k, extents, order, Finish{});
 }
 }  // namespace self_attention_1
 
@@ -111,11 +111,11 @@ extern "C" __global__ void __launch_bounds__(kProductThreads, 1)
 __cluster_dims__(2, 1, 1)
 self_attention_2_kernel(__grid_constant__ CUtensorMap const map_x,
                         __grid_constant__ CUtensorMap const map_wv,
-                        __grid_constant__ CUtensorMap const map_y,
+                        __grid_constant__ CUtensorMap const map_v,
                         __grid_constant__ Extents const extents,
                         __grid_constant__ WalkOrder const order) {
     using Mainloop = MainloopHalf<Config>;
-    product<Config, Mainloop>({map_x, map_wv}, map_y, map_y, extents, order, Finish{});
+    product<Config, Mainloop>({map_x, map_wv}, map_v, map_v, extents, order, Finish{});
 }
 }  // namespace self_attention_2
 

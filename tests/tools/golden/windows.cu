@@ -74,11 +74,11 @@ averaged_kernel(__grid_constant__ Arguments const args) {
         int const b = static_cast<int>(row / (int64_t{args.P} * args.C));
         auto const t0 = Row::reduce<Sum>(int64_t{4}, [&](int c4) {
             int const t1 = p * 4 + c4;
-            float const t1 = inside(t1, args.T) ? widen(args.x(b, t1, c)) : 0.f;
-            return t1;
+            float const t2 = inside(t1, args.T) ? widen(args.x(b, t1, c)) : 0.f;
+            return t2;
         });
-        int const t2 = 4;
-        float const y = F::divide(t0, static_cast<float>(t2));
+        int const t1 = 4;
+        float const y = F::divide(t0, static_cast<float>(t1));
         Row::once([&] {
             args.y(b, p, c) = narrow<float>(y);
         });
@@ -126,7 +126,7 @@ depthwise_kernel(__grid_constant__ Arguments const args) {
     });
 }
 
-// ---- convolution: tile 128x256x64  cluster 2x1  mainloop cooperative  stages 4  scheduler persistent(raster: m, swizzle: 8); a thread a row; a block 32 rows
+// ---- convolution: tile 128x256x64  cluster 2x1  mainloop cooperative  stages 4  scheduler persistent(raster: m, swizzle: 16); a thread a row; a block 32 rows
 #include "sm90/mainloop_half.cuh"
 #include "sm90/product.cuh"
 #include "common/rows.cuh"
@@ -151,12 +151,21 @@ struct Config {
 };
 
 struct Finish {
-    struct Fetched {};
-    __device__ Fetched fetch(Slab const&) const { return {}; }
+    Row<bf16> b;
+    Matrix<bf16> r;
+
+    struct Fetched {
+        Row<bf16>::Fetched b;
+        Matrix<bf16>::Fetched r;
+    };
+    __device__ Fetched fetch(Slab const& slab) const {
+        return {b.fetch(slab), r.fetch(slab)};
+    }
 
     __device__ float operator()(float acc, Fetched const& at, Slab const& slab, int i) const {
         using F = Functions<float>;
-        return acc;
+        float const t0 = acc + at.b.at(i);
+        return t0 + at.r.at(i);
     }
 };
 
@@ -164,20 +173,19 @@ extern "C" __global__ void __launch_bounds__(kProductThreads, 1)
 __cluster_dims__(2, 1, 1)
 convolution_0_kernel(__grid_constant__ CUtensorMap const map_x,
                      __grid_constant__ CUtensorMap const map_w,
-                     __grid_constant__ CUtensorMap const map_acc,
+                     __grid_constant__ CUtensorMap const map_y,
                      __grid_constant__ Extents const extents,
                      __grid_constant__ WalkOrder const order,
-                     __grid_constant__ Config::WindowsA const windows) {
+                     __grid_constant__ Config::WindowsA const windows,
+                     __grid_constant__ Finish const finish) {
     using Mainloop = MainloopHalf<Config>;
-    product<Config, Mainloop>({{map_x, windows}, map_w}, map_acc, map_acc, extents, order, Finish{});
+    product<Config, Mainloop>({{map_x, windows}, map_w}, map_y, map_y, extents, order, finish);
 }
 }  // namespace convolution_0
 
 namespace convolution_1 {
 struct Arguments {
-    Tensor<float const, 2> acc;
-    Tensor<bf16 const, 1> b;
-    Tensor<bf16 const, 4> r;
+    Tensor<float const, 4> t;
     Tensor<bf16, 4> y;
     int B, P, Q, F;
 };
@@ -190,23 +198,17 @@ convolution_1_kernel(__grid_constant__ Arguments const args) {
         int const f = static_cast<int>(row % args.F);
         int const q = static_cast<int>(row / args.F % args.Q);
         int const p = static_cast<int>(row / (int64_t{args.Q} * args.F) % args.P);
-        int const b_at = static_cast<int>(row / (int64_t{args.P} * args.Q * args.F));
-        float const acc = widen(args.acc((b_at * args.P + p) * args.Q + q, f));
-        float const b = widen(args.b(f));
-        float const t0 = acc + b;
-        float const r = widen(args.r(b_at, p, q, f));
-        float const t1 = t0 + r;
-        float const y = F::relu(t1);
-        args.y(b_at, p, q, f) = narrow<bf16>(y);
+        int const b = static_cast<int>(row / (int64_t{args.P} * args.Q * args.F));
+        float const t = widen(args.t(b, p, q, f));
+        float const y = F::relu(t);
+        args.y(b, p, q, f) = narrow<bf16>(y);
     });
 }
 }  // namespace convolution_1
 
 namespace convolution_2 {
 struct Arguments {
-    Tensor<float const, 2> acc;
-    Tensor<bf16 const, 1> b;
-    Tensor<bf16 const, 4> r;
+    Tensor<float const, 4> t;
     Tensor<float, 2> m;
     int B, F, P, Q;
 };
@@ -217,22 +219,18 @@ convolution_2_kernel(__grid_constant__ Arguments const args) {
     using Row = ColumnRow;
     Row::each_row(int64_t{args.B} * args.F, [&](int64_t row) {
         int const f = static_cast<int>(row % args.F);
-        int const b_at = static_cast<int>(row / args.F);
-        float const b = widen(args.b(f));
+        int const b = static_cast<int>(row / args.F);
         auto const t0 = Row::reduce<Sum>(int64_t{args.P} * args.Q, [&](int64_t at) {
             int const q = static_cast<int>(at % args.Q);
             int const p = static_cast<int>(at / args.Q);
-            float const acc = widen(args.acc((b_at * args.P + p) * args.Q + q, f));
-            float const t1 = acc + b;
-            float const r = widen(args.r(b_at, p, q, f));
-            float const t2 = t1 + r;
-            float const y = F::relu(t2);
+            float const t1 = widen(args.t(b, p, q, f));
+            float const y = F::relu(t1);
             return y;
         });
         int const t1 = args.P * args.Q;
         float const m = F::divide(t0, static_cast<float>(t1));
         Row::once([&] {
-            args.m(b_at, f) = narrow<float>(m);
+            args.m(b, f) = narrow<float>(m);
         });
     });
 }

@@ -1,0 +1,25 @@
+// A pointwise row kernel that reads a tensor along other dimensions than it writes (turned.cuh).
+#pragma once
+
+#include <optional>
+
+#include "lower/rows/lower.h"
+#include "lower/rows/rows_form.h"
+
+namespace fact::lower {
+
+// The output is [batch..., columns..., row], a parameter [batch..., row, columns...].
+struct TurnedForm {
+    RowsForm dims;
+    std::vector<ir::DimId> batch, columns;
+    ir::DimId row{};
+    int tile_rows = 64;
+};
+
+// nullopt if all is read along the output's memory, or in yet another order.
+std::optional<TurnedForm> turned_form(const ir::Kernel& kernel, const RowsForm& form,
+                                      const RowsFacts& facts);
+std::string turned_source(const ir::Kernel& kernel, const TurnedForm& form);
+LaunchRecord turned_record(const ir::Kernel& kernel, const TurnedForm& form, std::string_view arch);
+
+}  // namespace fact::lower

@@ -13,6 +13,7 @@
 #include "gpu/driver.h"
 #include "gpu/kernel.h"
 #include "support/subprocess.h"
+#include "test_data.h"
 
 namespace fact::gpu {
 namespace {

@@ -18,7 +18,9 @@ bool claims_tf32(const ir::Expr& expr) {
             },
             [](const one_of<ir::Param, ir::Literal, ir::Index, ir::Extent, ir::Unary, ir::Binary,
                             ir::Select, ir::Cast, ir::Permute, ir::Expand, ir::View, ir::Flip,
-                            ir::Window, ir::Reduce, ir::LogSumExp> auto&) { return false; },
+                            ir::Window, ir::Reduce, ir::Scan, ir::LogSumExp> auto&) {
+                return false;
+            },
         },
         expr.node);
 }

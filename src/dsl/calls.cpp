@@ -55,6 +55,7 @@ Value Evaluator::call(const ast::Call& call, Span span) {
                                        std::get<std::vector<ir::DimId>>(std::move((*bound)[1]))},
                             span);
     }
+    if (const auto op = ir::find_scan(name)) return scan(*op, call, span);
     if (const auto unary = ir::find_unary_function(name)) {
         const auto args = values(call, 1, span);
         return args ? builder_.add(ir::Unary{*unary, (*args)[0]}, span) : Value{};
@@ -124,6 +125,25 @@ Value Evaluator::flip(const ast::Call& call, Span span) {
         return {};
     }
     return builder_.add(ir::Flip{std::get<ir::ExprId>((*bound)[0]), over.front()}, span);
+}
+
+Value Evaluator::scan(ir::ScanOp op, const ast::Call& call, Span span) {
+    const Signature signature{ir::info(op).name,
+                              {{},
+                               {"over", ArgumentKind::dims, true, false, {}},
+                               {"from", ArgumentKind::word, false, false, {}}}};
+    auto bound = bind(signature, call, span);
+    if (!bound) return {};
+    ir::Scan node{op, std::get<ir::ExprId>((*bound)[0]),
+                  std::get<std::vector<ir::DimId>>(std::move((*bound)[1]))};
+    if (const auto* word = std::get_if<ast::Word>(&(*bound)[2])) {
+        if (word->text != "start" && word->text != "end") {
+            unknown_word("place to begin", *word, "Use `start` or `end`.");
+            return {};
+        }
+        node.backwards = word->text == "end";
+    }
+    return builder_.add(node, span);
 }
 
 bool Evaluator::read_precision(const Argument& argument, ir::Precision& precision) {

@@ -68,6 +68,7 @@ class Evaluator {
     Value call(const ast::Call& call, Span span);
     Value attention(const ast::Call& call, Span span);
     Value flip(const ast::Call& call, Span span);
+    Value scan(ir::ScanOp op, const ast::Call& call, Span span);
     Value matmul(const ast::Call& call, Span span);
     Value composite(const ast::Call& call, Span span);
     void unknown_function(const ast::Call& call);

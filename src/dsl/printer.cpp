@@ -190,7 +190,15 @@ class Printer {
                 [&](const ir::Extent& n) {
                     return Rendered{fmt::format("extent({})", dim_names_[index(n.dim)])};
                 },
-                [&](const ir::Reduce& n) { return reduce(n); },
+                [&](const ir::Reduce& n) {
+                    return Rendered{fmt::format("{}({}, over: {})", info(n.op).name, operand(n.x),
+                                                over_text(n.over))};
+                },
+                [&](const ir::Scan& n) {
+                    return Rendered{fmt::format("{}({}, over: {}{})", info(n.op).name, operand(n.x),
+                                                over_text(n.over),
+                                                n.backwards ? ", from: end" : "")};
+                },
                 [&](const ir::Attention& n) { return attention(n); },
                 [&](const ir::LogSumExp& n) {
                     return Rendered{fmt::format("scores_logsumexp({})", operand(n.attention))};
@@ -243,10 +251,8 @@ class Printer {
         return {fmt::format("{}.window({})", operand(node.x, precedence::atom), dims)};
     }
 
-    Rendered reduce(const ir::Reduce& node) const {
-        const std::string dims = dims_text(node.over);
-        return {fmt::format("{}({}, over: {})", info(node.op).name, operand(node.x),
-                            node.over.size() == 1 ? dims : "[" + dims + "]")};
+    std::string over_text(const std::vector<ir::DimId>& over) const {
+        return over.size() == 1 ? dims_text(over) : "[" + dims_text(over) + "]";
     }
 
     Rendered attention(const ir::Attention& node) const {

@@ -15,7 +15,7 @@ bool is_reserved(std::string_view word) {
            std::any_of(kSpecial.begin(), kSpecial.end(),
                        [&](const SpecialInfo& row) { return row.name == word; }) ||
            ir::find_unary_function(word) || ir::find_binary_function(word) ||
-           ir::find_reduction(word) || dtype_from_name(word);
+           ir::find_reduction(word) || ir::find_scan(word) || dtype_from_name(word);
 }
 
 bool is_function(std::string_view word) {
@@ -32,6 +32,7 @@ std::vector<std::string> function_names() {
     for (const auto& row : ir::kBinary)
         if (ir::find_binary_function(row.name)) names.emplace_back(row.name);
     for (const auto& row : ir::kReductions) names.emplace_back(row.name);
+    for (const auto& row : ir::kScans) names.emplace_back(row.name);
     for (const auto& row : kDTypes)
         if (row.dtype != DType::f64) names.emplace_back(row.name);
     std::sort(names.begin(), names.end());

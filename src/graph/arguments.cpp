@@ -43,7 +43,7 @@ std::vector<std::int64_t> ints_argument(const Node& node, std::string_view name)
 }
 
 std::vector<std::int64_t> dims_argument(const Node& node) {
-    auto dims = ints_argument(node, "dim");
+    auto dims = ints_argument(node, node.target == "aten.flip.default" ? "dims" : "dim");
     if (dims.empty() && node.target == "aten.cosine_similarity.default") dims = {1};
     return dims;
 }

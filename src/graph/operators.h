@@ -39,7 +39,7 @@ enum class Motion {
     split,
 };
 
-// The dimensions along which a reduction, softmax, norm or pooling works.
+// The dimensions along which a reduction, softmax, norm, pooling or running sum works.
 enum class Along {
     nothing,
     dims,     // those of its argument `dim`, or all

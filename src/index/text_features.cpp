@@ -52,6 +52,7 @@ class Reader {
                        [&](const ir::Binary& n) { return word(ir::info(n.op).name); },
                        [&](const ir::Select&) { return word("where"); },
                        [&](const ir::Reduce& n) { return word(ir::info(n.op).name) + " over"; },
+                       [&](const ir::Scan& n) { return word(ir::info(n.op).name); },
                        [&](const ir::Product&) { return word("@"); },
                        [&](const ir::Attention&) { return word("attention"); },
                        [&](const ir::LogSumExp&) { return word("logsumexp"); },

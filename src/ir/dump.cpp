@@ -44,6 +44,10 @@ std::string node_text(const Kernel& kernel, const Node& node) {
             [&](const Reduce& n) {
                 return fmt::format("{} over {}", info(n.op).name, to_string(kernel, n.over));
             },
+            [&](const Scan& n) {
+                return fmt::format("{}{} over {}", info(n.op).name, n.backwards ? " backwards" : "",
+                                   to_string(kernel, n.over));
+            },
             [](const Product& n) {
                 return std::string(n.precision == Precision::tf32 ? "product tf32" : "product");
             },

@@ -91,7 +91,7 @@ class Program {
                 [&](const Cast& n) { cast(in(n.x), expr.type.dtype, count, out); },
                 [](const Permute&) {},
                 [](const Expand&) {},
-                [](const one_of<Param, View, Flip, Window, Reduce, Product, Attention,
+                [](const one_of<Param, View, Flip, Window, Reduce, Scan, Product, Attention,
                                 LogSumExp> auto&) {
                     throw InternalError("an expression has no source");
                 },

@@ -30,4 +30,10 @@ std::optional<ReduceOp> find_reduction(std::string_view name) {
     return std::nullopt;
 }
 
+std::optional<ScanOp> find_scan(std::string_view name) {
+    for (const auto& row : kScans)
+        if (row.name == name) return row.op;
+    return std::nullopt;
+}
+
 }  // namespace fact::ir

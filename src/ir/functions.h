@@ -59,6 +59,8 @@ enum class BinaryOp : std::uint8_t {
 
 enum class ReduceOp : std::uint8_t { sum, max, min };  // max and min are NaN if any element is
 
+enum class ScanOp : std::uint8_t { sum, product };  // of each element and all before it
+
 struct UnaryInfo {
     UnaryOp op;
     std::string_view name;     // in kernel text; "-" and "not" are prefix operators
@@ -189,6 +191,23 @@ inline constexpr auto kReductions =
         return std::nullopt;
     });
 
+struct ScanInfo {
+    ScanOp op;
+    std::string_view name;
+    std::string_view kernels_name;  // its struct in kernels/common/rows.cuh
+    std::string_view meaning;
+};
+
+inline constexpr auto kScans = table_of<ScanOp>([](ScanOp op) -> std::optional<ScanInfo> {
+    switch (op) {
+        case ScanOp::sum:
+            return ScanInfo{op, "cumsum", "Sum", "the sum of the elements up to each"};
+        case ScanOp::product:
+            return ScanInfo{op, "cumprod", "Product", "the product of the elements up to each"};
+    }
+    return std::nullopt;
+});
+
 constexpr const UnaryInfo& info(UnaryOp op) {
     return kUnary[static_cast<std::size_t>(op)];
 }
@@ -199,9 +218,14 @@ constexpr const ReduceInfo& info(ReduceOp op) {
     return kReductions[static_cast<std::size_t>(op)];
 }
 
+constexpr const ScanInfo& info(ScanOp op) {
+    return kScans[static_cast<std::size_t>(op)];
+}
+
 // The function called `name` in kernel text, operators excluded.
 std::optional<UnaryOp> find_unary_function(std::string_view name);
 std::optional<BinaryOp> find_binary_function(std::string_view name);
 std::optional<ReduceOp> find_reduction(std::string_view name);
+std::optional<ScanOp> find_scan(std::string_view name);
 
 }  // namespace fact::ir

@@ -7,6 +7,7 @@
 #include <limits>
 #include <span>
 
+#include "ir/dims.h"
 #include "ir/elementwise.h"
 #include "ir/extents.h"
 #include "ir/matmul.h"
@@ -105,6 +106,7 @@ class Interpreter {
                        [&](const Flip& n) { keep_flipped(id, n); },
                        [&](const Window& n) { keep_windows(id, n); },
                        [&](const Reduce& n) { keep(id, reduced(n, dims)); },
+                       [&](const Scan& n) { keep_scanned(id, n); },
                        [&](const Attention& n) { keep(id, attend(n, dims)); },
                        [&](const LogSumExp& n) {
                            keep(id, log_sums(std::get<Attention>(kernel_[n.attention].node), dims));
@@ -116,10 +118,13 @@ class Interpreter {
     }
 
     void keep(ExprId id, std::vector<double> values) {
+        keep(id, std::move(values), kernel_[id].type.dims);
+    }
+    // The elements in the order of `dims`.
+    void keep(ExprId id, std::vector<double> values, const std::vector<DimId>& dims) {
         results_.push_back(std::move(values));
         environment_.sources[static_cast<std::uint32_t>(index(id))] = {
-            results_.back().data(), DType::f64,
-            contiguous_strides(environment_, kernel_[id].type.dims)};
+            results_.back().data(), DType::f64, contiguous_strides(environment_, dims)};
     }
 
     // Keeps the elements in the order of x, but they are loaded with a negative stride along the
@@ -179,6 +184,18 @@ class Interpreter {
         order.insert(order.end(), node.over.begin(), node.over.end());
         return reduce_rows(node.op, materialize(environment_, node.x, order), count(kept),
                            count(node.over));
+    }
+
+    // Kept with the scanned dimensions last, whatever their order in the expression's type.
+    void keep_scanned(ExprId id, const Scan& scan) {
+        std::vector<DimId> order;
+        for (const DimId dim : kernel_[id].type.dims)
+            if (!contains(scan.over, dim)) order.push_back(dim);
+        const std::int64_t rows = count(order);
+        order.insert(order.end(), scan.over.begin(), scan.over.end());
+        std::vector<double> values = materialize(environment_, scan.x, order);
+        scan_rows(scan.op, scan.backwards, values, rows, count(scan.over));
+        keep(id, std::move(values), order);
     }
 
     // Scores of an attention after scale, cap, bias and mask, as a matrix of rows x columns.

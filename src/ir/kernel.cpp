@@ -144,6 +144,10 @@ ExprId Builder::reduce(ReduceOp op, ExprId x, std::vector<DimId> over) {
     return append(kernel_, Reduce{op, x, std::move(over)});
 }
 
+ExprId Builder::scan(ScanOp op, ExprId x, std::vector<DimId> over, bool backwards) {
+    return append(kernel_, Scan{op, x, std::move(over), backwards});
+}
+
 ExprId Builder::log_sum_exp(ExprId attention) {
     return append(kernel_, LogSumExp{attention});
 }

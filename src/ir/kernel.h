@@ -142,6 +142,16 @@ struct Reduce {
     bool operator==(const Reduce&) const = default;
 };
 
+// Each element with all that come before it along `over`, whose last dimension runs fastest;
+// backwards: with all that come after it.
+struct Scan {
+    ScanOp op{};
+    ExprId x{};
+    std::vector<DimId> over;
+    bool backwards = false;
+    bool operator==(const Scan&) const = default;
+};
+
 // How a product of f32 operands is computed. 16-bit operands are always `exact`: their products
 // are exact in f32.
 enum class Precision { exact, tf32 };
@@ -188,7 +198,7 @@ struct LogSumExp {
 };
 
 using Node = std::variant<Param, Literal, Index, Extent, Unary, Binary, Select, Cast, Permute,
-                          Expand, View, Flip, Window, Reduce, Product, Attention, LogSumExp>;
+                          Expand, View, Flip, Window, Reduce, Scan, Product, Attention, LogSumExp>;
 
 struct Expr {
     Node node;
@@ -252,20 +262,21 @@ struct Kernel {
 // that knows every node's operands.
 template <class AnyNode, class Visit>
 void for_each_operand(AnyNode& node, Visit visit) {
-    std::visit(overloaded{
-                   [](one_of<Param, Literal, Index, Extent> auto&) {},
-                   [&](one_of<Unary, Cast, Permute, Expand, View, Flip, Window, Reduce> auto& n) {
-                       visit(n.x);
-                   },
-                   [&](one_of<Binary, Product> auto& n) { visit(n.a), visit(n.b); },
-                   [&](one_of<Select> auto& n) { visit(n.condition), visit(n.a), visit(n.b); },
-                   [&](one_of<Attention> auto& n) {
-                       visit(n.q), visit(n.k), visit(n.v);
-                       if (n.bias) visit(*n.bias);
-                   },
-                   [&](one_of<LogSumExp> auto& n) { visit(n.attention); },
-               },
-               node);
+    std::visit(
+        overloaded{
+            [](one_of<Param, Literal, Index, Extent> auto&) {},
+            [&](one_of<Unary, Cast, Permute, Expand, View, Flip, Window, Reduce, Scan> auto& n) {
+                visit(n.x);
+            },
+            [&](one_of<Binary, Product> auto& n) { visit(n.a), visit(n.b); },
+            [&](one_of<Select> auto& n) { visit(n.condition), visit(n.a), visit(n.b); },
+            [&](one_of<Attention> auto& n) {
+                visit(n.q), visit(n.k), visit(n.v);
+                if (n.bias) visit(*n.bias);
+            },
+            [&](one_of<LogSumExp> auto& n) { visit(n.attention); },
+        },
+        node);
 }
 
 // The same for dimensions stored in the node itself, not in its type.
@@ -276,7 +287,7 @@ void for_each_dim(AnyNode& node, Visit visit) {
                    [&](one_of<Window> auto& n) {
                        for (auto& dim : n.places) visit(dim);
                    },
-                   [&](one_of<Reduce> auto& n) {
+                   [&](one_of<Reduce, Scan> auto& n) {
                        for (auto& dim : n.over) visit(dim);
                    },
                    [](one_of<Param, Literal, Unary, Binary, Select, Cast, Permute, Expand, View,
@@ -307,6 +318,7 @@ class Builder {
     ExprId window(ExprId x, std::vector<DimId> places, double outside = 0);
     ExprId extent(DimId dim);
     ExprId reduce(ReduceOp op, ExprId x, std::vector<DimId> over);
+    ExprId scan(ScanOp op, ExprId x, std::vector<DimId> over, bool backwards = false);
     ExprId product(ExprId a, ExprId b, Precision precision = Precision::exact);
     ExprId attention(const Attention& node);
     ExprId log_sum_exp(ExprId attention);

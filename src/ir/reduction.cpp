@@ -44,6 +44,26 @@ std::vector<double> reduce_rows(ReduceOp op, const std::vector<double>& values, 
     return results;
 }
 
+void scan_rows(ScanOp op, bool backwards, std::vector<double>& values, std::int64_t rows,
+               std::int64_t length) {
+    const auto scan = [&](auto combine) {
+        for (std::int64_t r = 0; r < rows; ++r) {
+            const std::span row(values.data() + r * length, static_cast<std::size_t>(length));
+            if (backwards)
+                std::partial_sum(row.rbegin(), row.rend(), row.rbegin(), combine);
+            else
+                std::partial_sum(row.begin(), row.end(), row.begin(), combine);
+        }
+    };
+    switch (op) {
+        case ScanOp::sum:
+            return scan(std::plus{});
+        case ScanOp::product:
+            return scan(std::multiplies{});
+    }
+    throw InternalError("a scan that the interpreter does not know");
+}
+
 void softmax_rows(std::vector<double>& values, std::int64_t rows, std::int64_t length) {
     for (std::int64_t r = 0; r < rows; ++r) {
         double* row = values.data() + r * length;

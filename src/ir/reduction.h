@@ -1,4 +1,4 @@
-// Reductions and softmax over contiguous f64 rows, for the interpreter.
+// Reductions, scans and softmax over contiguous f64 rows, for the interpreter.
 #pragma once
 
 #include <cstdint>
@@ -11,6 +11,10 @@ namespace fact::ir {
 // Returns one number per row; `values` are `rows` rows of `length`, one after another.
 std::vector<double> reduce_rows(ReduceOp op, const std::vector<double>& values, std::int64_t rows,
                                 std::int64_t length);
+
+// Replaces each element of a row by its sum or product with all before it; backwards: all after it.
+void scan_rows(ScanOp op, bool backwards, std::vector<double>& values, std::int64_t rows,
+               std::int64_t length);
 
 // Replaces each row by e^(x - max), divided by its sum; a row of only -inf becomes NaN, as in
 // torch.

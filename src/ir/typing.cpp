@@ -248,18 +248,18 @@ Typing window_type(const Kernel& kernel, const Window& node, const Type& x) {
     return type;
 }
 
-Typing reduce_type(const Kernel& kernel, const Reduce& node, const Type& x) {
+Typing reduce_type(const Kernel& kernel, const Dims& over, const Type& x) {
     Dims remaining = x.dims;
-    for (const DimId dim : node.over) {
+    for (const DimId dim : over) {
         const auto at = std::find(remaining.begin(), remaining.end(), dim);
         if (at == remaining.end())
             return TypeError{Fault::reduction,
-                             fmt::format("{} has no dimension {} left to reduce over.",
+                             fmt::format("{} has no dimension {} left to go over.",
                                          to_string(kernel, x.dims), kernel[dim].name),
                              "Name dimensions of the operand, each once."};
         remaining.erase(at);
     }
-    if (node.over.empty())
+    if (over.empty())
         return TypeError{Fault::reduction, "A reduction goes over at least one dimension.",
                          "Name it, for example `over: N`."};
     return Type{arithmetic_type(x.dtype, x.dtype), remaining};
@@ -363,7 +363,12 @@ std::variant<Type, TypeError> type_of(const Kernel& kernel, const Node& node, co
                         return TypeError{Fault::reference, "A dimension does not exist.", ""};
                 return window_type(kernel, n, type(n.x));
             },
-            [&](const Reduce& n) { return reduce_type(kernel, n, type(n.x)); },
+            [&](const Reduce& n) { return reduce_type(kernel, n.over, type(n.x)); },
+            [&](const Scan& n) -> Typing {
+                auto reduced = reduce_type(kernel, n.over, type(n.x));
+                if (auto* of_scan = std::get_if<Type>(&reduced)) of_scan->dims = type(n.x).dims;
+                return reduced;
+            },
             [&](const Attention& n) { return attention_type(kernel, n); },
             [&](const LogSumExp& n) -> Typing {
                 if (!std::holds_alternative<Attention>(kernel[n.attention].node))

@@ -56,9 +56,8 @@ class Steps {
                 [](const one_of<ir::Param, ir::Literal, ir::Index, ir::Extent, ir::Permute,
                                 ir::Expand, ir::View> auto&) { return true; },
                 [](const one_of<ir::Unary, ir::Binary, ir::Select, ir::Cast, ir::Flip, ir::Window,
-                                ir::Reduce, ir::Product, ir::Attention, ir::LogSumExp> auto&) {
-                    return false;
-                },
+                                ir::Reduce, ir::Scan, ir::Product, ir::Attention,
+                                ir::LogSumExp> auto&) { return false; },
             },
             expr.node);
     }
@@ -137,6 +136,11 @@ class Steps {
                     for (const ir::DimId id : n.over) over.push_back(dim(id));
                     return fmt::format("{} of {} over {}: one for each of {}", ir::info(n.op).noun,
                                        ref(n.x), fmt::join(over, ", "), dims(expr.type.dims));
+                },
+                [&](const ir::Scan& n) {
+                    return fmt::format("running {} of {} along {}{}",
+                                       n.op == ir::ScanOp::sum ? "sum" : "product", ref(n.x),
+                                       dims(n.over), n.backwards ? ", from its end" : "");
                 },
                 [&](const ir::Product& n) { return fmt::format("{} @ {}", ref(n.a), ref(n.b)); },
                 [&](const ir::Attention& n) { return attention(n); },

@@ -53,6 +53,11 @@ Json node_json(const ir::Kernel& kernel, const ir::Node& node) {
                 return Json{{"op", fmt::format("reduce_{}", ir::info(n.op).name)},
                             {"over", dims_json(n.over)}};
             },
+            [&](const ir::Scan& n) {
+                return Json{{"op", ir::info(n.op).name},
+                            {"over", dims_json(n.over)},
+                            {"backwards", n.backwards}};
+            },
             [](const ir::Product&) { return Json{{"op", "product"}}; },
             [](const ir::LogSumExp&) { return Json{{"op", "scores_logsumexp"}}; },
             [](const ir::Attention& n) {

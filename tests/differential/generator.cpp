@@ -6,7 +6,7 @@
 #include <iterator>
 
 #include "ir/extents.h"
-#include "parts.h"
+#include "scans.h"
 #include "support/result.h"
 
 namespace fact::differential {
@@ -17,9 +17,9 @@ using ir::DimId;
 using ir::ExprId;
 using ir::UnaryOp;
 
-class Generator : Parts {
+class Generator : Scans {
   public:
-    explicit Generator(std::uint32_t seed) : Parts(seed) {
+    explicit Generator(std::uint32_t seed) : Scans(seed) {
         program_.kernel.name = fmt::format("program_{}", seed);
     }
 
@@ -42,6 +42,7 @@ class Generator : Parts {
             {"windows", &Generator::windows},
             {"convolution", &Generator::convolution},
             {"phases", &Generator::phases},
+            {"scans", &Generator::scans},
             {"pointwise", &Generator::pointwise}};
         const auto& [name, make] = kFamilies[below(std::size(kFamilies))];
         program_.family = name;

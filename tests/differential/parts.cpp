@@ -202,8 +202,17 @@ ExprId Parts::softmax(ExprId x, const Dims& over) {
     return b_.binary(BinaryOp::div, e, b_.reduce(ReduceOp::sum, e, over));
 }
 
+ExprId Parts::running(ExprId x, const Dims& over) {
+    const bool backwards = chance(30);
+    if (chance(70)) return b_.scan(ir::ScanOp::sum, x, over, backwards);
+    // Of factors so close to 1 that hundreds of them stay within a few units.
+    const ExprId small = b_.binary(BinaryOp::mul, b_.unary(UnaryOp::tanh, x), b_.literal(0.005));
+    const ExprId factors = b_.binary(BinaryOp::add, small, b_.literal(1.0));
+    return b_.scan(ir::ScanOp::product, factors, over, backwards);
+}
+
 ExprId Parts::reduced(ExprId x, const Dims& over) {
-    switch (below(5)) {
+    switch (below(6)) {
         case 0:
             return layer_norm(x, over);
         case 1:
@@ -212,6 +221,8 @@ ExprId Parts::reduced(ExprId x, const Dims& over) {
             return mean(x, over);
         case 3:
             return b_.reduce(pick({ReduceOp::max, ReduceOp::min}), x, over);
+        case 4:
+            return running(x, over);
         default:
             return b_.unary(UnaryOp::log,
                             b_.reduce(ReduceOp::sum, b_.unary(UnaryOp::exp, tame(x)), over));

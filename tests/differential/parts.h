@@ -60,6 +60,7 @@ class Parts {
 
     ir::ExprId mean(ir::ExprId x, const Dims& over);
     ir::ExprId layer_norm(ir::ExprId x, const Dims& over);
+    ir::ExprId running(ir::ExprId x, const Dims& over);  // sum or product
     ir::ExprId softmax(ir::ExprId x, const Dims& over);
     ir::ExprId reduced(ir::ExprId x, const Dims& over);
 

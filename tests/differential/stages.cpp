@@ -8,6 +8,8 @@
 #include "ir/extents.h"
 #include "ir/interpreter.h"
 #include "lower/pipeline/lower.h"
+#include "lower/rows/flips.h"
+#include "lower/rows/rows_form.h"
 #include "values.h"
 
 namespace fact::differential {
@@ -43,7 +45,12 @@ Result<> run_stages(const lower::Pipeline& pipeline, const std::vector<ir::Tenso
     for (const lower::Stage& stage : pipeline.stages) {
         const auto in = bound(stage, stage.params, 0, tensors);
         const auto out = bound(stage, stage.outputs, stage.params.size(), tensors);
-        if (auto done = ir::interpret(stage.kernel, in, out); !done) return done;
+        const bool rows = stage.kind == lower::StageKind::rows;
+        // As it is emitted: flips move to what is read.
+        const ir::Kernel emitted = rows ? lower::flips_at_leaves(stage.kernel) : stage.kernel;
+        if (rows)
+            if (auto form = lower::rows_form(emitted); !form) return form.error();
+        if (auto done = ir::interpret(emitted, in, out); !done) return done;
     }
     return Ok{};
 }

@@ -74,6 +74,11 @@ class Comparer {
             const auto& other = std::get<ir::Reduce>(y);
             return n->op == other.op && same(n->over, other.over);
         }
+        if (const auto* n = std::get_if<ir::Scan>(&x)) {
+            const auto& other = std::get<ir::Scan>(y);
+            return n->op == other.op && same(n->over, other.over) &&
+                   n->backwards == other.backwards;
+        }
         if (const auto* n = std::get_if<ir::Attention>(&x)) {
             const auto& other = std::get<ir::Attention>(y);
             return n->causal == other.causal && n->window == other.window &&

@@ -91,6 +91,20 @@ TEST(Meaning, OfPointwiseComposites) {
     expect_near(mapped("batch_norm(x, mean: 1.0, var: 4.0, eps: 0.0)", {1, 3, -1}), {0, 1, -1});
 }
 
+TEST(Meaning, OfRunningSums) {
+    const auto running = [](const std::string& expression) {
+        return computed("kernel f(x: f32[A, 3]) -> (y: f32[A, 3]) {\n  y = " + expression + "\n}\n",
+                        {{{2, 3}, {1, 2, 3, -4, 5, -6}}}, {2, 3});
+    };
+    expect_near(running("cumsum(x, over: 3)"), {1, 3, 6, -4, 1, -5});
+    expect_near(running("cumsum(x, over: 3, from: start)"), {1, 3, 6, -4, 1, -5});
+    expect_near(running("cumsum(x, over: 3, from: end)"), {6, 5, 3, -5, -1, -6});
+    expect_near(running("cumprod(x, over: A)"), {1, 2, 3, -4, 10, -18});
+    // The last dimension named runs fastest, whatever their order in memory.
+    expect_near(running("cumsum(x, over: [A, 3])"), {1, 3, 6, 2, 7, 1});
+    expect_near(running("cumsum(x, over: [3, A])"), {1, -1, 7, -3, 4, 1});
+}
+
 TEST(Meaning, OfReductions) {
     const std::vector<double> x = {1, 2, 3, -4, 5, -6};
     expect_near(reduced("sum(x, over: N)", 3, x, 2), {6, -5});

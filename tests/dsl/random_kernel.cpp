@@ -149,7 +149,10 @@ class Generator {
             if (below(2)) over.push_back(dim);
         std::shuffle(over.begin(), over.end(), random_);
         const auto& reduction = ir::kReductions[below(static_cast<int>(ir::kReductions.size()))];
-        if (!over.empty()) push(builder_.reduce(reduction.op, x, over));
+        if (over.empty()) return;
+        const auto& scan = ir::kScans[below(static_cast<int>(ir::kScans.size()))];
+        push(below(3) ? builder_.reduce(reduction.op, x, over)
+                      : builder_.scan(scan.op, x, over, below(2) == 0));
     }
 
     void flip() {

@@ -12,7 +12,7 @@ using std::min;
 }  // namespace fact
 #undef __shared__
 #define __shared__ static
-#include "common/rows.cuh"
+#include "common/scan.cuh"
 
 namespace fact {
 namespace {
@@ -59,6 +59,59 @@ TEST(Rows, OfABlockLeaveTogether) {
 
 TEST(Rows, OfAThreadAreAllComputed) {
     right_for<ThreadRow>({1, 300}, 3);
+}
+
+// Running sums of a matrix's columns, after their sums: small whole numbers, which f32 adds
+// exactly.
+template <class Row>
+void scans_right_for(std::initializer_list<int> all_rows, std::initializer_list<int> lengths) {
+    for (const int length : lengths)
+        for (const int rows : all_rows)
+            for (const int grid : {1, 3}) {
+                const auto value = [&](int64_t i, int64_t row) {
+                    return static_cast<float>((i * rows + row) % 5);
+                };
+                const auto size = static_cast<std::size_t>(rows) * static_cast<std::size_t>(length);
+                std::vector<float> expected(size), found(size, -1.f);
+                for (int row = 0; row < rows; ++row) {
+                    float sum = 0, running = 0;
+                    for (int i = 0; i < length; ++i) sum += value(i, row);
+                    for (int i = 0; i < length; ++i) {
+                        running += value(i, row);
+                        expected[static_cast<std::size_t>(i * rows + row)] = running + sum;
+                    }
+                }
+                emulated::run(
+                    {.grid = grid, .threads = kRowThreads, .seed = static_cast<unsigned>(rows)},
+                    [&] {
+                        Row::each_row(rows, [&](int64_t row) {
+                            const auto at = [&](int64_t i) { return value(i, row); };
+                            const float sum = Row::template reduce<Sum>(length, at);
+                            Row::template scan<Sum>(length, at, [&](int64_t i, float running) {
+                                found[static_cast<std::size_t>(i * rows + row)] = running + sum;
+                            });
+                        });
+                    });
+                EXPECT_EQ(found, expected) << rows << " rows of " << length << " on " << grid;
+            }
+    EXPECT_EQ(emulated::missed_barriers(), 0);
+}
+
+TEST(Scan, OfABlock) {
+    scans_right_for<BlockScan>({1, 5}, {1, 300, 2048, 4500});
+}
+
+TEST(Scan, SideBySide) {
+    scans_right_for<ColumnScan>({1, 33, 70}, {3, 128, 300});
+}
+
+TEST(Scan, OfAThread) {
+    scans_right_for<ThreadScan>({1, 300}, {1, 7});
+}
+
+TEST(Scan, OfProducts) {
+    EXPECT_EQ(Product::combine(3.f, 4.f), 12.f);
+    EXPECT_EQ(Product::combine(Product::identity<float>(), 4.f), 4.f);
 }
 
 }  // namespace

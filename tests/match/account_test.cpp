@@ -100,7 +100,7 @@ Net random_net(std::uint32_t seed) {
                     net.op(name, "softmax.int", {{"self", a}, {"dim", std::int64_t{1}}}, {64, 64}));
                 break;
             case 7:
-                values.push_back(net.op(name, "cumsum.default",
+                values.push_back(net.op(name, "logcumsumexp.default",
                                         {{"self", a}, {"dim", std::int64_t{0}}}, {64, 64}));
                 break;
             case 8:

@@ -160,7 +160,7 @@ TEST(Places, StatisticsAreResultsBesideTheNorm) {
                               {"momentum", 0.1},
                               {"eps", 1e-5}},
                              {8, 16, 36});
-    net.output(net.pointwise("seen", "cumsum.default", net.also(norm, "mean", {16})));
+    net.output(net.pointwise("seen", "logcumsumexp.default", net.also(norm, "mean", {16})));
     net.also(norm, "inverse", {16});
     net.output(norm);
     const auto found = net.discover();

@@ -101,8 +101,8 @@ TEST(Rotary, QueriesAndKeysAreOneProductWithValues) {
                       {kRotaryB, kRotaryT, heads, kRotaryD});
     };
     const auto use = [&](const std::string& name, ValueId y) {
-        net.output(net.op("use_" + name, "cumsum.default", {{"self", y}, {"dim", std::int64_t{1}}},
-                          net.graph[y].type->sizes));
+        net.output(net.op("use_" + name, "logcumsumexp.default",
+                          {{"self", y}, {"dim", std::int64_t{1}}}, net.graph[y].type->sizes));
     };
     use("q", net.rotated(project("q", 4), "q_"));
     use("k", net.rotated(project("k", 2), "k_"));
@@ -215,7 +215,7 @@ TEST(Rotary, StandsAloneBesideOtherReaders) {
     Heads net;
     const auto x = net.projected();
     net.output(net.rotated(x));
-    net.output(net.op("sorted", "cumsum.default", {{"self", x}, {"dim", std::int64_t{3}}},
+    net.output(net.op("sorted", "logcumsumexp.default", {{"self", x}, {"dim", std::int64_t{3}}},
                       {kRotaryB, kRotaryT, kRotaryH, kRotaryD}));
     const auto found = net.discover();
     EXPECT_EQ(ids(found), (Names{"p00_linear", "r00_rotary"}));

@@ -10,6 +10,8 @@ using testing::body;
 using testing::ids;
 using testing::Names;
 using testing::Net;
+using testing::reason_for;
+using testing::Sizes;
 
 TEST(Rows, PointwiseOperatorsAreOneKernel) {
     Net net;
@@ -67,6 +69,48 @@ TEST(Rows, GroupsOfChannels) {
               "  t2 = x.view(B1, P, 2, N) - t1\n"
               "  t3 = t2 * rsqrt(sum(t2 * t2, over: [2, N]) / extent(2*N) + 1e-05)\n"
               "  y  = silu(t3.view(B1, P*2, N) * weight + bias)\n");
+}
+
+// With what comes before and after it; along any dimension, and from its end.
+TEST(Rows, RunningSumsAreOneKernel) {
+    Net net;
+    net.dtype = DType::f32;
+    const auto x = net.input("x", {64, 128}), r = net.input("r", {64, 128});
+    const auto masked = net.pointwise("masked", "mul.Tensor", x, r);
+    const auto running = net.op("running", "cumsum.default",
+                                {{"self", masked}, {"dim", std::int64_t{0}}}, {64, 128});
+    net.output(net.pointwise("y", "tanh.default", running));
+    const auto found = net.discover();
+    ASSERT_EQ(ids(found), Names{"o00_rows_mul_cumsum_tanh"});
+    EXPECT_EQ(body(found.patterns[0]), "  y = tanh(cumsum(x * factor, over: M))\n");
+}
+
+TEST(Rows, TurnedRunningSumsHaveAConstantLength) {
+    Net net;
+    net.dtype = DType::f32;
+    const auto flip = [&](const std::string& name, graph::ValueId x) {
+        return net.op(name, "flip.default", {{"self", x}, {"dims", Sizes{1}}}, {64, 128});
+    };
+    const auto x = net.input("x", {64, 128});
+    const auto running =
+        net.op("running", "cumprod.default",
+               {{"self", flip("turned", x)}, {"dim", std::int64_t{-1}}}, {64, 128});
+    net.output(flip("back", running));
+    const auto found = net.discover();
+    ASSERT_EQ(ids(found), Names{"o00_rows_flip_cumprod_flip"});
+    EXPECT_EQ(body(found.patterns[0]), "  y = flip(cumprod(flip(x, over: N), over: N), over: N)\n");
+    EXPECT_NE(found.patterns[0].kernel.find("where N = 128"), std::string::npos);
+}
+
+TEST(Rows, RunningSumsOfIntegersAreTorchs) {
+    Net net;
+    net.dtype = DType::i64;
+    const auto x = net.input("x", {64, 128});
+    net.output(
+        net.op("running", "cumsum.default", {{"self", x}, {"dim", std::int64_t{1}}}, {64, 128}));
+    const auto found = net.discover();
+    EXPECT_TRUE(found.patterns.empty());
+    EXPECT_EQ(reason_for(found, "running"), "it computes integers (i64)");
 }
 
 // What is small is taken along with what is large, although it comes first.

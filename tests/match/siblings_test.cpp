@@ -23,7 +23,7 @@ struct Projections : Net {
     }
     ValueId project(const std::string& name, std::int64_t width, bool bias = true) {
         const auto y = linear(name, width, bias);
-        output(op("cumsum_" + name, "cumsum.default", {{"self", y}, {"dim", std::int64_t{1}}},
+        output(op("use_" + name, "logcumsumexp.default", {{"self", y}, {"dim", std::int64_t{1}}},
                   {4, 32, width}));
         return y;
     }
@@ -79,7 +79,7 @@ TEST(Siblings, WhatFollowsInTheSameWayIsComputedAlong) {
     Projections net;
     const auto gelu = [&](const std::string& name, std::int64_t width) {
         const auto y = net.pointwise("gelu_" + name, "gelu.default", net.linear(name, width));
-        net.output(net.op("cumsum_" + name, "cumsum.default",
+        net.output(net.op("use_" + name, "logcumsumexp.default",
                           {{"self", y}, {"dim", std::int64_t{1}}}, {4, 32, width}));
     };
     net.project("v", 64), gelu("up", 128), gelu("gate", 256);
@@ -123,7 +123,7 @@ TEST(Siblings, WhatIsAResultOrAsWideAsAnotherOperandStaysAlone) {
     net.output(net.linear("out", 128));
     const auto sum =
         net.pointwise("sum", "add.Tensor", net.linear("up", 128), net.input("other", {4, 32, 128}));
-    net.output(net.op("cumsum", "cumsum.default", {{"self", sum}, {"dim", std::int64_t{1}}},
+    net.output(net.op("use", "logcumsumexp.default", {{"self", sum}, {"dim", std::int64_t{1}}},
                       {4, 32, 128}));
     net.project("last", 128);
     EXPECT_TRUE(net.joined().empty());
@@ -137,8 +137,8 @@ TEST(Siblings, ResultsOfOneTypeAreJoined) {
                {{"self", net.linear("router", 8, false)}, {"dtype", graph::DTypeArg{DType::f32}}},
                {4, 32, 8});
     net.graph[logits].type->dtype = DType::f32;
-    net.output(
-        net.op("use", "cumsum.default", {{"self", logits}, {"dim", std::int64_t{1}}}, {4, 32, 8}));
+    net.output(net.op("use", "logcumsumexp.default", {{"self", logits}, {"dim", std::int64_t{1}}},
+                      {4, 32, 8}));
     net.project("up", 128, false);
     EXPECT_TRUE(net.joined().empty());
 }
@@ -155,7 +155,7 @@ TEST(Siblings, WhatLeavesTheModuleAsAViewIsNotJoined) {
 }
 
 TEST(Siblings, WhoIsToldHowMemoryLiesGetsItSo) {
-    for (const char* target : {"as_strided.default", "cumsum.default"}) {
+    for (const char* target : {"as_strided.default", "logcumsumexp.default"}) {
         Projections net;
         const auto y = net.linear("p", 128);
         const auto view =
@@ -173,7 +173,7 @@ TEST(Siblings, WeightsThatAreComputedAreNotJoined) {
     for (const char* name : {"p", "q"}) {
         const auto w = net.input(std::string("w_") + name, {128, 64});
         const auto y = net.linear(name, x, w);
-        net.output(net.op(std::string("sum_") + name, "cumsum.default",
+        net.output(net.op(std::string("sum_") + name, "logcumsumexp.default",
                           {{"self", y}, {"dim", std::int64_t{0}}}, {32, 128}));
     }
     for (const auto& pattern : net.discover().patterns) EXPECT_NE(pattern.rule, "linears");

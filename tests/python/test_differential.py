@@ -90,6 +90,8 @@ class Evaluator:
             over = [own.index(d) for d in expr["over"]]
             reduce = {"sum": torch.sum, "max": torch.amax, "min": torch.amin}[op[7:]]
             return reduce(self.values[args[0]], dim=over)
+        if op in ("cumsum", "cumprod"):
+            return self.running(expr)
         if op == "product":
             return self.product(args, dims)
         if op == "attention":
@@ -121,6 +123,14 @@ class Evaluator:
             value = value.unfold(at, length, rule["stride"])[..., :: rule["dilation"]]
             own[at] = rule["places"]
         return value
+
+    def running(self, expr):
+        own = expr["dims"]
+        order = [d for d in own if d not in expr["over"]] + expr["over"]
+        value = self.aligned(expr["args"][0], order).flatten(len(own) - len(expr["over"]))
+        ends = [-1] if expr["backwards"] else []
+        value = getattr(torch, expr["op"])(value.flip(ends), -1).flip(ends).reshape(self.shape(order))
+        return value.permute([order.index(d) for d in own])
 
     def product(self, args, dims):
         a_dims, b_dims = (self.program["exprs"][a]["dims"] for a in args)

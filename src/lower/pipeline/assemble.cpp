@@ -25,7 +25,7 @@ StageKind kind_of(const ir::Kernel& stage) {
                 [](const ir::Product&) { return StageKind::product; },
                 [](const one_of<ir::Param, ir::Literal, ir::Index, ir::Extent, ir::Unary,
                                 ir::Binary, ir::Select, ir::Cast, ir::Permute, ir::Expand, ir::View,
-                                ir::Flip, ir::Window, ir::Reduce> auto&) {
+                                ir::Flip, ir::Window, ir::Reduce, ir::Scan> auto&) {
                     return StageKind::rows;
                 },
             },

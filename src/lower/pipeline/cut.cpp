@@ -158,7 +158,8 @@ class Cutter {
     // Stores one more value if a stage fits no skeleton. False if none was stored: all stages fit,
     // or problem_ says why one does not.
     bool store_next() {
-        std::map<ExprId, std::set<ExprId>> stages_of;  // that need each product and reduction
+        // That need each product and each reduction, to which running sums count here.
+        std::map<ExprId, std::set<ExprId>> stages_of;
         const auto leaders = leaders_of_outputs();
         for (const ExprId root : stage_roots(kernel_, stored_)) {
             std::vector<ExprId> products, reductions;
@@ -171,7 +172,7 @@ class Cutter {
                 if (std::holds_alternative<ir::Product>(node)) products.push_back(id);
                 // What a product's kernel cuts off is no reduction to it.
                 const bool cuts = options_.scatters && has_product && is_cut_off(kernel_, id);
-                if (std::holds_alternative<ir::Reduce>(node) && !cuts) reductions.push_back(id);
+                if (along_row(node) && !cuts) reductions.push_back(id);
             }
             // Cheaper values are computed again by every stage that needs them.
             for (const auto* expensive : {&products, &reductions})
@@ -200,8 +201,8 @@ class Cutter {
                     [](const one_of<ir::Unary, ir::Binary, ir::Select, ir::Cast, ir::Permute,
                                     ir::View> auto&) { return true; },
                     [](const one_of<ir::Param, ir::Literal, ir::Index, ir::Extent, ir::Expand,
-                                    ir::Flip, ir::Window, ir::Reduce, ir::Product, ir::Attention,
-                                    ir::LogSumExp> auto&) { return false; },
+                                    ir::Flip, ir::Window, ir::Reduce, ir::Scan, ir::Product,
+                                    ir::Attention, ir::LogSumExp> auto&) { return false; },
                 },
                 kernel_[users[0]].node);
             if (!pointwise || !fits_product(users[0])) return end;
@@ -266,7 +267,7 @@ class Cutter {
         if (!products.empty()) {
             const ExprId product = products.front();
             for (const ExprId reduction : reductions) {
-                const ExprId x = behind_shared(std::get<ir::Reduce>(kernel_[reduction].node).x);
+                const ExprId x = behind_shared(*along_row(kernel_[reduction].node));
                 const auto inside = cone(x);
                 if (std::find(inside.begin(), inside.end(), product) == inside.end()) continue;
                 store(x, "a reduction reads it");

@@ -7,6 +7,7 @@
 
 #include "ir/dims.h"
 #include "ir/extents.h"
+#include "ir/opaque_dims.h"
 #include "lower/pipeline/uses.h"
 
 namespace fact::lower {
@@ -259,6 +260,7 @@ class Splitter {
 
     // How the row of a reduction is split; nullopt if it is not. Splits a dimension if necessary.
     std::optional<Parts> parts_of(const ir::Reduce& reduce) {
+        if (ir::repeats_factors(from_, from_[reduce.x].type.dims)) return std::nullopt;
         const Dims all = elements(from_[reduce.x].type.dims);
         Dims over = all;  // in the order in memory
         std::erase_if(over,

@@ -126,7 +126,7 @@ class DimMerger {
                 [&](const one_of<ir::Window, ir::Reduce> auto& n) {
                     return is_cut_off(from_, id) ? Added(at(n.x)) : std::nullopt;
                 },
-                [](const one_of<ir::Extent, ir::Flip, ir::Attention, ir::LogSumExp> auto&)
+                [](const one_of<ir::Extent, ir::Flip, ir::Scan, ir::Attention, ir::LogSumExp> auto&)
                     -> Added { return std::nullopt; },
             },
             expr.node);

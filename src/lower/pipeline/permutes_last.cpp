@@ -45,6 +45,7 @@ class PermuteMover {
                 [&](const ir::Cast& n) { return build_.cast(expr.type.dtype, at(n.x)); },
                 [&](const ir::Binary& n) { return build_.binary(n.op, at(n.a), at(n.b)); },
                 [&](const ir::Reduce& n) { return build_.reduce(n.op, at(n.x), n.over); },
+                [&](const ir::Scan& n) { return build_.scan(n.op, at(n.x), n.over, n.backwards); },
                 [&](const ir::Window& n) { return build_.window(at(n.x), n.places, n.outside); },
                 [&](const one_of<ir::Param, ir::Literal, ir::Index, ir::Extent, ir::Select,
                                  ir::Expand, ir::View, ir::Flip, ir::Product, ir::Attention,

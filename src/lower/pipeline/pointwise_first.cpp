@@ -104,7 +104,7 @@ class PointwiseMover {
                     });
                 },
                 [](const one_of<ir::Param, ir::Literal, ir::Index, ir::Extent, ir::Expand, ir::Flip,
-                                ir::Attention, ir::LogSumExp> auto&) -> Found {
+                                ir::Scan, ir::Attention, ir::LogSumExp> auto&) -> Found {
                     return std::nullopt;
                 },
             },

@@ -71,8 +71,8 @@ bool computed_per_score(const ir::Node& node) {
         overloaded{
             [](const one_of<ir::Literal, ir::Index, ir::Unary, ir::Binary, ir::Select, ir::Cast,
                             ir::Permute, ir::Expand, ir::Flip> auto&) { return true; },
-            [](const one_of<ir::Param, ir::Extent, ir::View, ir::Window, ir::Reduce, ir::Product,
-                            ir::Attention, ir::LogSumExp> auto&) { return false; },
+            [](const one_of<ir::Param, ir::Extent, ir::View, ir::Window, ir::Reduce, ir::Scan,
+                            ir::Product, ir::Attention, ir::LogSumExp> auto&) { return false; },
         },
         node);
 }
@@ -168,7 +168,7 @@ std::optional<ir::ExprId> row_value_for_epilogue(const ir::Kernel& kernel,
     std::set<ir::ExprId> read_elsewhere;
     for (const ir::ExprId id : stage) {
         const ir::Node& node = kernel[id].node;
-        bool reduces = std::holds_alternative<ir::Reduce>(node);
+        bool reduces = along_row(node).has_value();
         bool multiplies = std::holds_alternative<ir::Product>(node);
         ir::for_each_operand(node, [&](ir::ExprId x) {
             reduces = reduces || reduced.contains(x);
@@ -185,6 +185,12 @@ std::optional<ir::ExprId> row_value_for_epilogue(const ir::Kernel& kernel,
     for (const ir::ExprId id : reduced)
         if (read_elsewhere.contains(id) && !std::holds_alternative<ir::Expand>(kernel[id].node))
             return id;
+    return std::nullopt;
+}
+
+std::optional<ir::ExprId> along_row(const ir::Node& node) {
+    if (const auto* reduce = std::get_if<ir::Reduce>(&node)) return reduce->x;
+    if (const auto* scan = std::get_if<ir::Scan>(&node)) return scan->x;
     return std::nullopt;
 }
 

@@ -10,6 +10,9 @@ namespace fact::lower {
 
 // Whether the kernel has a product or an attention.
 bool has_product(const ir::Kernel& kernel);
+// The operand of a reduction or a running sum, which are computed row by row; nullopt for other
+// nodes.
+std::optional<ir::ExprId> along_row(const ir::Node& node);
 
 // The live expressions that read `id`; one that reads it twice is listed twice. LogSumExp is left
 // out: it is computed together with an attention, not from its result.

@@ -68,7 +68,7 @@ class WindowMover {
                                     ir::Select, ir::Cast, ir::Permute, ir::Expand> auto&) {
                         return true;
                     },
-                    [](const one_of<ir::Param, ir::View, ir::Flip, ir::Window, ir::Reduce,
+                    [](const one_of<ir::Param, ir::View, ir::Flip, ir::Window, ir::Reduce, ir::Scan,
                                     ir::Product, ir::Attention, ir::LogSumExp> auto&) {
                         return false;
                     },
@@ -167,8 +167,10 @@ class WindowMover {
                 [&](const ir::Permute& n) { return windowed(n.x); },
                 [&](const ir::Expand& n) { return build_.expand(windowed(n.x), dims); },
                 [](const one_of<ir::Param, ir::Literal, ir::Extent, ir::View, ir::Flip, ir::Window,
-                                ir::Reduce, ir::Product, ir::Attention, ir::LogSumExp> auto&)
-                    -> ExprId { throw InternalError("a window was moved over another node"); },
+                                ir::Reduce, ir::Scan, ir::Product, ir::Attention,
+                                ir::LogSumExp> auto&) -> ExprId {
+                    throw InternalError("a window was moved over another node");
+                },
             },
             expr.node);
     }

@@ -94,7 +94,9 @@ std::string ExpressionText::value(ir::ExprId id) const {
             [&](const ir::Expand& n) { return use(n.x); },
             [&](const ir::View& n) { return use(n.x); },
             [&](const one_of<ir::Param, ir::Literal, ir::Permute, ir::Flip, ir::Window, ir::Reduce,
-                             ir::Product, ir::Attention, ir::LogSumExp> auto&) { return use(id); },
+                             ir::Scan, ir::Product, ir::Attention, ir::LogSumExp> auto&) {
+                return use(id);
+            },
         },
         expr.node);
 }

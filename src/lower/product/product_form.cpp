@@ -109,6 +109,7 @@ class Analysis {
         const std::string_view foreign = std::visit(
             overloaded{
                 [](const ir::Reduce&) { return "a reduction"; },
+                [](const ir::Scan&) { return "a running sum"; },
                 [](const ir::Extent&) { return "an extent"; },
                 [](const ir::Window&) { return "a window"; },
                 [](const one_of<ir::Attention, ir::LogSumExp> auto&) { return "attention"; },

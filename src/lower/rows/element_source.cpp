@@ -17,7 +17,7 @@ class ElementWriter : RowsText {
     ElementWriter(const ir::Kernel& kernel, const RowsForm& form) : RowsText(kernel, form) {}
 
     std::string write() {
-        preamble("rows");
+        preamble(form_.scan ? "scan" : "rows");
         arguments();
         out_.line();
         entry();
@@ -26,7 +26,8 @@ class ElementWriter : RowsText {
 
   private:
     void entry() {
-        for (const char* word : {"args", "row", "at", "F", "Row"}) text_.reserve(word);
+        for (const char* word : {"args", "row", "at", "F", "Row", "value", "store"})
+            text_.reserve(word);
         for (const ir::DimId dim : form_.rows) name_coordinate(text_, dim);
         for (const ir::DimId dim : form_.over) name_coordinate(text_, dim);
 
@@ -89,18 +90,56 @@ class ElementWriter : RowsText {
                        : std::all_of(kernel_.outputs.begin(), kernel_.outputs.end(),
                                      [&](const ir::Output& o) { return in_row(o); }))
                 continue;
+            if (inside && form_.scan) {
+                store_scanned(std::get<ir::Scan>(kernel_[*form_.scan].node));
+                continue;
+            }
             auto body =
                 out_.block(inside ? fmt::format("Row::each({}, {}", count(form_.over), lambda())
                                   : "Row::once([&]",
                            ");");
             ExpressionText text = text_;
             if (inside && form_.over.size() > 1) decompose("at", form_.over);
-            for (const ir::Output& output : kernel_.outputs)
-                if (in_row(output) == inside) {
-                    if (inside) declare(text, output.value, true);
-                    write_value(text, output);
-                }
+            store_outputs(text, inside);
         }
+    }
+
+    // Those along the row, or those with one value a row.
+    void store_outputs(ExpressionText& text, bool inside) {
+        for (const ir::Output& output : kernel_.outputs)
+            if (in_row(output) == inside) {
+                if (inside) declare(text, output.value, true);
+                write_value(text, output);
+            }
+    }
+
+    // The outputs along the row, as a running sum comes to their elements.
+    void store_scanned(const ir::Scan& scan) {
+        const std::string origin = kernel_.line_of(kernel_[*form_.scan].span);
+        {
+            auto body = out_.block("auto const value = [&](int64_t at)", ";", origin);
+            ExpressionText inside = text_;
+            coordinates_of_scan(scan);
+            declare(inside, scan.x, true);
+            return_reduced(inside, *form_.scan, scan.x);
+        }
+        {
+            ExpressionText inside = text_;
+            const std::string name = inside.fresh(kernel_[*form_.scan].name);
+            inside.set(*form_.scan, name);
+            auto body =
+                out_.block(fmt::format("auto const store = [&](int64_t at, auto {})", name), ";");
+            coordinates_of_scan(scan);
+            store_outputs(inside, true);
+        }
+        out_.line(fmt::format("Row::scan<{}>({}, value, store);", ir::info(scan.op).kernels_name,
+                              count(form_.over)));
+    }
+
+    void coordinates_of_scan(const ir::Scan& scan) {
+        if (!scan.backwards) return decompose("at", form_.over);
+        const std::string turned = fmt::format("{} - 1 - at", count(form_.over));
+        decompose(form_.over.size() > 1 ? fmt::format("({})", turned) : turned, form_.over);
     }
 };
 

@@ -44,6 +44,8 @@ class FlipMover {
                 [](const one_of<ir::Param, ir::Literal, ir::Index, ir::Extent, ir::Unary,
                                 ir::Binary, ir::Select, ir::Cast, ir::Permute, ir::Expand, ir::View,
                                 ir::Flip, ir::Reduce> auto&) { return false; },
+                // One that goes along a single dimension is turned around.
+                [&](const ir::Scan& n) { return from_.factors(n.over).size() > 1; },
             },
             expr.node);
     }
@@ -80,6 +82,8 @@ class FlipMover {
         ir::for_each_operand(expr.node, [&](ExprId& x) {
             x = made_[index(x)].at(operand_flips(original, flips, x));
         });
+        if (auto* scan = std::get_if<ir::Scan>(&expr.node))
+            scan->backwards ^= flips.contains(from_.factors(scan->over).front());
         // Names are unique: only the value that is not flipped keeps its name.
         if (!flips.empty()) expr.name.clear();
         const auto dims = expr.type.dims;

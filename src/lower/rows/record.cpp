@@ -73,9 +73,14 @@ bool contiguous_across_rows(const ir::Kernel& kernel, const RowsForm& form) {
 }  // namespace
 
 RowShape row_shape(const ir::Kernel& kernel, const RowsForm& form) {
-    if (in_one_thread(kernel, form)) return {"ThreadRow", "a thread a row", kRowThreads};
-    if (contiguous_across_rows(kernel, form)) return {"ColumnRow", "a block 32 rows", 32};
-    return {"BlockRow", "a block a row", 1};
+    const auto type = [&](std::string_view plain, std::string_view scan) {
+        return form.scan ? scan : plain;
+    };
+    if (in_one_thread(kernel, form))
+        return {type("ThreadRow", "ThreadScan"), "a thread a row", kRowThreads};
+    if (contiguous_across_rows(kernel, form))
+        return {type("ColumnRow", "ColumnScan"), "a block 32 rows", 32};
+    return {type("BlockRow", "BlockScan"), "a block a row", 1};
 }
 
 namespace {

@@ -9,11 +9,11 @@ namespace fact::lower {
 // The dimensions whose extents are members of the arguments, in order: all that are not constant.
 std::vector<ir::DimId> extent_fields(const ir::Kernel& kernel, const RowsForm& form);
 
-// How threads share the rows, as types of rows.cuh: a thread takes a row if its length is known and
-// short; a thread block takes 32 rows at a time if neighbouring rows are neighbours in memory; else
-// a thread block takes one row.
+// How threads share the rows, as types of rows.cuh, or of scan.cuh for a running sum: a thread
+// takes a row if its length is known and short; a thread block takes 32 rows at a time if
+// neighbouring rows are neighbours in memory; else a thread block takes one row.
 struct RowShape {
-    std::string_view type;      // in rows.cuh
+    std::string_view type;
     std::string_view schedule;  // in words, for the launch record
     int rows_per_block = 1;
 };

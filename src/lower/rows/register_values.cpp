@@ -84,9 +84,8 @@ class RegisterChooser {
                     return 0;
                 },
                 [](const one_of<ir::Param, ir::Literal, ir::Index, ir::Extent, ir::Select,
-                                ir::Reduce, ir::Product, ir::Attention, ir::LogSumExp> auto&) {
-                    return 1;
-                },
+                                ir::Reduce, ir::Scan, ir::Product, ir::Attention,
+                                ir::LogSumExp> auto&) { return 1; },
             },
             expr.node);
     }

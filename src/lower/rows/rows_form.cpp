@@ -3,12 +3,14 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 
 #include "ir/dims.h"
 #include "ir/needed.h"
 #include "ir/opaque_dims.h"
 #include "ir/reorderings.h"
 #include "ir/typing.h"
+#include "lower/rows/flips.h"
 #include "support/result.h"
 
 namespace fact::lower {
@@ -36,7 +38,7 @@ std::string_view unsupported_node(const ir::Node& node) {
             [](const one_of<ir::Attention, ir::LogSumExp> auto&) { return "attention"; },
             [](const one_of<ir::Param, ir::Literal, ir::Index, ir::Extent, ir::Unary, ir::Binary,
                             ir::Select, ir::Cast, ir::Permute, ir::Expand, ir::View, ir::Flip,
-                            ir::Window, ir::Reduce> auto&) { return ""; },
+                            ir::Window, ir::Reduce, ir::Scan> auto&) { return ""; },
         },
         node);
 }
@@ -52,6 +54,57 @@ bool is_whole_dim(const ir::Kernel& kernel, ir::DimId dim) {
                return contains(param.type.dims, dim);
            });
 }
+
+// Follows what is computed from a running sum: it exists only element by element, in the order in
+// which the sum runs.
+class AfterScan {
+  public:
+    explicit AfterScan(const ir::Kernel& kernel) : kernel_(kernel) {}
+
+    // Expressions must come operands first. Returns what a row kernel cannot compute, or "".
+    std::string add(ir::ExprId id) {
+        const ir::Node& node = kernel_[id].node;
+        const auto* scan = std::get_if<ir::Scan>(&node);
+        if (scan && scan_) return "two running sums";
+        if (scan) {
+            scan_ = scan;
+            flips_[id] = {};
+            return "";
+        }
+        std::string why;
+        ir::for_each_operand(node, [&](ir::ExprId x) {
+            const auto flips = flips_.find(x);
+            if (flips == flips_.end()) return;
+            if (std::holds_alternative<ir::Reduce>(node)) why = "a reduction of a running sum";
+            const auto [known, is_new] = flips_.try_emplace(id, flips->second);
+            if (!is_new && known->second != flips->second) why = kBothWays;
+        });
+        // A flip turns the running sum around (flips_at_leaves), if it goes along one dimension.
+        const auto* flip = std::get_if<ir::Flip>(&node);
+        if (!flip || !flips_.contains(id)) return why;
+        if (kernel_.factors(scan_->over).size() > 1)
+            return "a flip of a running sum along several dimensions";
+        Flips& flips = flips_[id];
+        if (!flips.erase(flip->dim)) flips.insert(flip->dim);
+        return why;
+    }
+
+    // The same for the outputs, after all expressions.
+    std::string add_output(ir::ExprId id) {
+        const auto flips = flips_.find(id);
+        if (flips == flips_.end()) return "";
+        if (!of_outputs_) of_outputs_ = flips->second;
+        return of_outputs_ == flips->second ? "" : kBothWays;
+    }
+
+  private:
+    static constexpr const char* kBothWays = "a running sum and its flip";
+
+    const ir::Kernel& kernel_;
+    const ir::Scan* scan_ = nullptr;
+    std::map<ir::ExprId, Flips> flips_;  // along which a value reads the running sum backwards
+    std::optional<Flips> of_outputs_;
+};
 
 }  // namespace
 
@@ -78,6 +131,7 @@ Result<RowsForm> rows_form(const ir::Kernel& kernel) {
     const auto live =
         ir::needed_for(kernel, results, [&](ir::ExprId id) { return is_window(kernel, id); });
     bool flips = false, windows = false;
+    AfterScan after_scan(kernel);
     for (std::size_t i = 0; i < kernel.exprs.size(); ++i) {
         if (!live[i]) continue;
         const ir::Expr& expr = kernel.exprs[i];
@@ -97,17 +151,21 @@ Result<RowsForm> rows_form(const ir::Kernel& kernel) {
                                       ir::to_string(kernel, expr.type.dims)));
         if (const std::string_view why = unsupported_node(expr.node); !why.empty())
             return cannot(std::string(why));
+        if (const std::string why = after_scan.add(id); !why.empty()) return cannot(why);
         const auto* reduce = std::get_if<ir::Reduce>(&expr.node);
-        if (!reduce) continue;
-        const Dims over = kernel.factors(reduce->over);
-        if (form.over.empty())
-            form.over = over;
-        else if (!same_set(form.over, over))
+        const auto* scan = std::get_if<ir::Scan>(&expr.node);
+        if (!reduce && !scan) continue;
+        const Dims over = kernel.factors(reduce ? reduce->over : scan->over);
+        if (!form.over.empty() && !same_set(form.over, over))
             return cannot(fmt::format("reductions over {} and over {}",
                                       ir::to_string(kernel, form.over),
                                       ir::to_string(kernel, over)));
+        if (scan) form.scan = id;
+        if (scan || form.over.empty()) form.over = over;
     }
     for (const ir::Output& output : kernel.outputs) {
+        if (const std::string why = after_scan.add_output(output.value); !why.empty())
+            return cannot(why);
         const Dims rows = without(kernel.factors(output.tensor.type.dims), form.over);
         if (&output == &kernel.outputs.front())
             form.rows = rows;

@@ -1,5 +1,5 @@
-// A kernel seen as what the row skeleton computes: pointwise values and reductions, all over the
-// same dimensions.
+// A kernel seen as what the row skeleton computes: pointwise values, reductions and a running sum,
+// all over the same dimensions.
 #pragma once
 
 #include <cstdint>
@@ -14,6 +14,9 @@ namespace fact::lower {
 struct RowsForm {
     std::vector<ir::DimId> rows;  // dimensions that number the rows; factored ones are split
     std::vector<ir::DimId> over;  // dimensions along a row; empty: a row is a single element
+    // The only running sum or product. It goes along a row in the order of `over`, and what is
+    // computed from it varies along the row.
+    std::optional<ir::ExprId> scan = {};
     // What is computed, operands first. What a window reads is not part of it.
     std::vector<ir::ExprId> order;
     bool narrow = false;  // rows are numbered in 32 bits: the launcher checks that they are few

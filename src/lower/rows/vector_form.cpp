@@ -29,8 +29,8 @@ class VectorFormChooser {
     }
 
     std::optional<VectorForm> run() {
-        if (result_.dims.has_windows(kernel_) || !find_row() || !find_tensors())
-            return std::nullopt;
+        if (result_.dims.scan || result_.dims.has_windows(kernel_)) return std::nullopt;
+        if (!find_row() || !find_tensors()) return std::nullopt;
         choose_vector();
         if (!choose_threads()) return std::nullopt;
         // One vector must hold all elements that a flip along the row reverses.

@@ -114,7 +114,7 @@ std::optional<Candidate> best_with(Search& search, Facts& facts, const std::set<
 // torch's and one kernel for the rest is the alternative. `taken` as for the other patterns.
 std::vector<Candidate> find_after_convolutions(Search& search, Facts& facts,
                                                const std::set<NodeId>& taken) {
-    constexpr double kClearlyFaster = 0.25;       // than separate operators, by the bounds of both
+    constexpr double kClearlyFaster = 0.25;      // than separate operators, by the bounds of both
     std::map<NodeId, const Candidate*> largest;  // by convolution
     for (const Candidate& chosen : search.chosen) {
         const auto& cost = chosen.pattern.cost;

@@ -21,6 +21,7 @@ using graph::ValueId;
 using ir::BinaryOp;
 using ir::ExprId;
 using ir::ReduceOp;
+using ir::ScanOp;
 using ir::UnaryOp;
 
 namespace {
@@ -97,6 +98,15 @@ std::vector<ExprId> softmax(T& t, ExprId x, const Dims& dims) {
 }
 std::vector<ExprId> log_softmax(T& t, ExprId x, const Dims& dims) {
     return {composite(t, "log_softmax", x, dims[0])};
+}
+
+template <ScanOp op>
+std::vector<ExprId> scan(T& t, ExprId x, const Dims& dims) {
+    return {t.build.scan(op, x, dims[0])};
+}
+std::vector<ExprId> flip(T& t, ExprId x, const Dims& dims) {
+    for (const ir::DimId dim : dims[0]) x = t.build.flip(x, dim);
+    return {x};
 }
 
 ExprId affine(T& t, ExprId x) {
@@ -214,6 +224,9 @@ const std::vector<RowwiseOp> kRowwiseOps{
     {"aten.nll_loss_nd.default", "nll_loss", "self", true, nll_loss, kOther, true},
     {"aten.triplet_margin_loss.default", "triplet_loss", "anchor", true, triplet_margin_loss},
     {"aten.pairwise_distance.default", "distance", "x1", true, pairwise_distance},
+    {"aten.cumsum.default", "cumsum", "self", false, scan<ScanOp::sum>, kOther, true},
+    {"aten.cumprod.default", "cumprod", "self", false, scan<ScanOp::product>, kOther, true},
+    {"aten.flip.default", "flip", "self", false, flip, kOther, false, true},
     {"aten.tril.default", "tril", "self", false, triangle<BinaryOp::le>, kOther, true},
     {"aten.triu.default", "triu", "self", false, triangle<BinaryOp::ge>, kOther, true},
 };

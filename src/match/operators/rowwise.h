@@ -1,5 +1,5 @@
 // The table of torch's row-wise operators, whose elements depend on others along some dimensions:
-// reductions, softmax, norms, pooling, triangles.
+// reductions, softmax, norms, pooling, triangles, running sums, flips.
 #pragma once
 
 #include <optional>
@@ -38,6 +38,7 @@ struct RowwiseOp {
     RowwiseKind kind = RowwiseKind::other;
     // It uses the index along a group: of a loss, along the classes; of others, along any.
     bool counts = false;
+    bool needs_extents = false;  // those of the groups' dimensions must be numbers in the text
 };
 
 // Whether the node returns places along a dimension, alone or after the largest or smallest values.

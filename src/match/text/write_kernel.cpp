@@ -232,7 +232,7 @@ void KernelWriter::keep_bits() {
         return std::holds_alternative<ir::Unary>(node) ||
                std::holds_alternative<ir::Binary>(node) ||
                std::holds_alternative<ir::Select>(node) || std::holds_alternative<ir::Cast>(node) ||
-               std::holds_alternative<ir::Reduce>(node);
+               std::holds_alternative<ir::Reduce>(node) || std::holds_alternative<ir::Scan>(node);
     };
     for (ir::Expr& expr : kernel_.exprs)
         if (computes(expr.node))

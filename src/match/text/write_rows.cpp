@@ -29,6 +29,12 @@ std::string KernelWriter::write_rowwise(graph::NodeId id) {
     for (std::size_t i = op.reduces && dims.size() > 1 ? 1 : 0; i < dims.size() && op.counts; ++i)
         if (!forms_->in_order(dims[i], groups[i]))
             return fmt::format("{} counts along dimensions that lie in another order", node.name);
+    if (op.needs_extents)
+        for (const ir::DimId dim : dims.front())
+            for (const ir::DimId factor : kernel_.factors({dim})) {
+                ir::Dim& part = kernel_.dims[ir::index(factor)];
+                if (!part.extent) part.extent = extents_.at(part.name);
+            }
     Translation translation(
         graph_, node, kernel_, forms_->aligner(),
         [&](const std::string& argument, ValueId value) { return operand(id, argument, value); });

@@ -61,12 +61,23 @@ inline float4 make_float4(float x, float y, float z, float w) {
 inline void __syncthreads() {
     emulated::meet_block();
 }
-inline float __shfl_xor_sync(unsigned, float x, int mask) {
-    emulated::Words own{};
+namespace emulated {
+inline float of_lane(float x, unsigned lane) {
+    Words own{};
     own.of[0] = reinterpret_cast<const std::uint32_t&>(x);
-    const auto bits = static_cast<std::uint32_t>(
-        emulated::exchange(own)[threadIdx.x % 32 ^ static_cast<unsigned>(mask)].of[0]);
+    const auto bits = static_cast<std::uint32_t>(exchange(own)[lane].of[0]);
     return reinterpret_cast<const float&>(bits);
+}
+}  // namespace emulated
+inline float __shfl_xor_sync(unsigned, float x, int mask) {
+    return emulated::of_lane(x, threadIdx.x % 32 ^ static_cast<unsigned>(mask));
+}
+inline float __shfl_sync(unsigned, float x, int lane) {
+    return emulated::of_lane(x, static_cast<unsigned>(lane));
+}
+inline float __shfl_up_sync(unsigned, float x, int by) {
+    const unsigned lane = threadIdx.x % 32;
+    return emulated::of_lane(x, lane < static_cast<unsigned>(by) ? lane : lane - by);
 }
 inline bool __any_sync(unsigned, bool x) {
     const emulated::Words* const all = emulated::exchange({{x}});

@@ -63,7 +63,6 @@ std::string reason_for(const Graph& graph, const Facts& facts, const SearchOutco
 }  // namespace
 
 Leftovers leftovers(const Graph& graph, const Facts& facts, const SearchOutcome& outcome) {
-    const auto updating = buffer_updates(graph, facts);
     Leftovers left;
     for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
         const auto id = static_cast<NodeId>(i);
@@ -75,7 +74,7 @@ Leftovers leftovers(const Graph& graph, const Facts& facts, const SearchOutcome&
             continue;
         }
         left.work.push_back({node.name, node.target,
-                             updating.contains(id)
+                             facts.updates.contains(id)
                                  ? "it updates a buffer of the module, which stays with torch"
                                  : reason_for(graph, facts, outcome, id),
                              node.where});

@@ -162,8 +162,10 @@ class Checker {
         require(map.taps.empty() || (map.windows.empty() && map.taps.size() < map.dims.size()),
                 fmt::format("tensor map with taps along {} dimensions", map.taps.size()));
         if (!problem_.empty()) return;
+        // A row of one pixel would not overlap the next: it could be the only one, of any stride.
         for (std::size_t i = 0; i < map.taps.size(); ++i)
-            require(map.taps[i] >= 1 && map.taps[i] <= kMaxTimes && map.dims[i + 1] != kNoDim,
+            require(map.taps[i] >= (i == 0 ? 2 : 1) && map.taps[i] <= kMaxTimes &&
+                        map.dims[i + 1] != kNoDim,
                     fmt::format("row of {} taps", map.taps[i]));
         for (int dim : map.dims) check_dim(map.tensor, dim);
         for (int extent : map.box) require(extent >= 1 && extent <= kMaxBox, "box of a tensor map");

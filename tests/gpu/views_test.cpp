@@ -172,7 +172,8 @@ TEST(OverlappingRows, MapsAndTensorsAreChecked) {
         return inconsistency(record);
     };
     EXPECT_EQ(damaged([](auto&) {}), "");
-    EXPECT_EQ(damaged([](auto& map) { map.taps[0] = 0; }), "row of 0 taps is out of range");
+    EXPECT_EQ(damaged([](auto& map) { map.taps[0] = 1; }), "row of 1 taps is out of range");
+    EXPECT_EQ(damaged([](auto& map) { map.taps[1] = 0; }), "row of 0 taps is out of range");
     EXPECT_EQ(damaged([](auto& map) { map.dims[2] = kNoDim; }), "row of 3 taps is out of range");
     EXPECT_EQ(damaged([](auto& map) { map.taps = {1, 1, 1, 1}; }),
               "tensor map with taps along 4 dimensions is out of range");

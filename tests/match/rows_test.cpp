@@ -71,6 +71,66 @@ TEST(Rows, GroupsOfChannels) {
               "  y  = silu(t3.view(B1, P*2, N) * weight + bias)\n");
 }
 
+// A batch norm of `x` whose running mean a call updates; returns its result.
+graph::ValueId add_norm(Net& net, graph::ValueId x, const Sizes& sizes) {
+    const auto running = net.input("running", {16}, {}, graph::InputKind::buffer);
+    const auto norm = net.op("norm", "_native_batch_norm_legit.no_stats",
+                             {{"input", x},
+                              {"weight", graph::None{}},
+                              {"bias", graph::None{}},
+                              {"training", true},
+                              {"momentum", 0.1},
+                              {"eps", 1e-5}},
+                             sizes);
+    const auto mean = net.also(norm, "mean", {16});
+    net.also(norm, "inverse", {16});
+    const auto update =
+        net.op("update", "lerp.Scalar", {{"self", running}, {"end", mean}, {"weight", 0.1}}, {16});
+    net.graph.outputs.push_back({.value = update, .fixed = graph::None{}, .mutates = "running"});
+    return norm;
+}
+
+// Torch would launch a kernel for each of these small operators.
+TEST(Rows, UpdatesOfBuffersGoWithTheNorm) {
+    Net net;
+    net.dtype = DType::f32;
+    const auto x = net.input("x", {8, 16, 36});
+    net.output(net.pointwise("y", "relu.default", add_norm(net, x, {8, 16, 36})));
+    const auto found = net.discover();
+    ASSERT_EQ(found.patterns.size(), 1u);
+    EXPECT_EQ(found.patterns[0].outputs, (Names{"y", "update"}));
+    EXPECT_NE(body(found.patterns[0]).find("y2 = side + (t1 - side) * 0.1"), std::string::npos)
+        << found.patterns[0].kernel;
+    EXPECT_TRUE(found.left_alone.empty());
+}
+
+TEST(Rows, UpdatesOfBuffersGoWithAProductBeforeTheNorm) {
+    Net net;
+    net.dtype = DType::f32;
+    const auto x = net.input("x", {256, 64}), w = net.weight("w", {16, 64});
+    const auto product =
+        net.op("product", "linear.default", {{"input", x}, {"weight", w}}, {256, 16});
+    net.output(net.pointwise("y", "relu.default", add_norm(net, product, {256, 16})));
+    const auto found = net.discover();
+    ASSERT_FALSE(found.patterns.empty());
+    EXPECT_EQ(found.patterns[0].nodes, (Names{"product", "norm", "update", "y"}));
+    EXPECT_EQ(found.patterns[0].outputs, (Names{"y", "update"}));
+}
+
+TEST(Rows, UpdatesOfBuffersAloneAreTorchs) {
+    Net net;
+    net.dtype = DType::f32;
+    const auto running = net.input("running", {64, 128}, {}, graph::InputKind::buffer);
+    const auto x = net.input("x", {64, 128});
+    const auto twice = net.pointwise("twice", "mul.Tensor", x, x);
+    const auto update = net.pointwise("update", "add.Tensor", twice, running);
+    net.graph.outputs.push_back({.value = update, .fixed = graph::None{}, .mutates = "running"});
+    const auto found = net.discover();
+    EXPECT_TRUE(found.patterns.empty());
+    EXPECT_EQ(reason_for(found, "update"),
+              "it updates a buffer of the module, which stays with torch");
+}
+
 // With what comes before and after it; along any dimension, and from its end.
 TEST(Rows, RunningSumsAreOneKernel) {
     Net net;

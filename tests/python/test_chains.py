@@ -57,15 +57,10 @@ LEVEL2 = {
     "l2_97": "linear_bias_batch_norm_shift_scale_silu",
 }
 
-# What stays with torch: the sum of a matrix and its transpose before a product, dropout that drops,
-# and the running statistics of five batch norms.
+# What stays with torch: the sum of a matrix and its transpose before a product, and dropout that drops.
 LEFT = {
     "it combines a value with a reordering of itself": ["aten.add.Tensor"],
     "active dropout draws random numbers: it stays with torch": ["aten.native_dropout.default"],
-    "it updates a buffer of the module, which stays with torch": sorted(
-        5 * ["aten.pow.Tensor_Scalar", "aten.sub.Tensor", "aten.mul.Tensor"]
-        + 10 * ["aten.lerp.Scalar"]
-    ),
 }
 
 # One of each kind of stages; the others differ in their expressions.

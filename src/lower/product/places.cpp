@@ -99,6 +99,11 @@ class PlacesWriter {
         return factors.size() > 1 ? "(" + text + ")" : text;
     }
 
+    std::string number(DimId dim) const {
+        const std::string extent = product({dim});
+        return extent.empty() ? "1" : extent;
+    }
+
     std::string text_of(const ScatteredFactor& factor) const {
         std::string text = factor.source == Source::row ? "row"
                            : factor.source == Source::column
@@ -126,8 +131,8 @@ class PlacesWriter {
             const auto& [places, pixels] = output_.run[i];
             std::string at = "row";
             if (const std::string run = product(inner); !run.empty()) at += " / " + run;
-            out.line(fmt::format("if ({} % {} >= {}) return {{-1}};", at, product({pixels}),
-                                 product({places})));
+            out.line(fmt::format("if ({} % {} >= {}) return {{-1}};", at, number(pixels),
+                                 number(places)));
             inner.insert(inner.begin(), pixels);
         }
     }
@@ -171,8 +176,7 @@ class PlacesWriter {
             const std::string at = coordinate_name(i);
             out.line(fmt::format("int const {0} = r.{0} + c.{0};  // {1}", at, name(i)));
             if (dim.cut) {
-                std::string most = product({tensor_.type.dims[i]});
-                if (most.empty()) most = "1";
+                const std::string most = number(tensor_.type.dims[i]);
                 out.line(fmt::format("if ({}{} >= {}) return nullptr;",
                                      dim.before > 0 ? at + " < 0 || " : "", at, most));
             }

@@ -50,6 +50,9 @@ Result<ProductForm> form_of(const ir::Kernel& kernel) {
                               "an output that is not contiguous along the product's columns");
     if (form->num_batch_dims() > kMaxBatchDims)
         return cannot_express(kernel, "sm90 ", "more batch dimensions than a tensor map can have");
+    // Nothing else says that the number of columns is even, as a tensor map of the result would.
+    if (form->scattered)
+        for (EpilogueForm& extra : form->extras) extra.paired = false;
     form->staged = staged_extra(kernel, *form);
     return form;
 }

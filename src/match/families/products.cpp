@@ -1,6 +1,7 @@
 // A product with the operators after it that its kernel can absorb, and with those that compute
 // only its side operands.
 #include <algorithm>
+#include <set>
 
 #include "match/families/family.h"
 #include "match/regions/packed.h"
@@ -47,11 +48,11 @@ bool offer(Search& search, const Region& region, std::vector<Candidate>& found) 
 }
 
 Result<> offer_regions(Search& search, Growth& growth, std::vector<Candidate>& found) {
-    const auto with_producers = regions(search.graph, search.facts, growth, true);
-    const auto without = regions(search.graph, search.facts, growth, false);
-    for (std::size_t i = 0; i < with_producers.size(); ++i)
-        if (!offer(search, with_producers[i], found) && with_producers[i].nodes != without[i].nodes)
-            offer(search, without[i], found);
+    std::set<graph::ValueId> offered;  // by their first results
+    for (const Extras extras : {Extras::with, Extras::without})
+        for (const Region& region : regions(search.graph, search.facts, growth, extras))
+            if (!offered.contains(region.outputs.front()) && offer(search, region, found))
+                offered.insert(region.outputs.front());
     for (const auto& [node, reason] : growth.stops) search.note(node, reason);
     return Ok{};
 }

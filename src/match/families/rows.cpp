@@ -49,12 +49,14 @@ std::int64_t size_of(const Graph& graph, const Node& node) {
     return largest;
 }
 
-// The operators to begin with: those of the largest tensors first, so that what is small is taken
-// along with them; then in execution order.
-std::vector<NodeId> computable_nodes(const Graph& graph) {
+// The operators to begin with, which updates of buffers alone are not: those of the largest tensors
+// first, so that what is small is taken along with them; then in execution order.
+std::vector<NodeId> computable_nodes(const Graph& graph, const Facts& facts) {
     std::vector<NodeId> nodes;
     for (std::size_t i = 0; i < graph.nodes.size(); ++i)
-        if (is_computable(graph, graph.nodes[i])) nodes.push_back(static_cast<NodeId>(i));
+        if (const auto id = static_cast<NodeId>(i);
+            is_computable(graph, graph[id]) && !facts.updates.contains(id))
+            nodes.push_back(id);
     std::ranges::stable_sort(nodes, std::ranges::greater(),
                              [&](NodeId id) { return size_of(graph, graph[id]); });
     return nodes;
@@ -80,7 +82,9 @@ std::optional<Candidate> largest_from(Search& search, Facts& facts, const std::s
     if (!anchor) return std::nullopt;
     Growth growth = grow(graph, facts, std::move(*anchor), taken, kMaxOperators);
     facts.after_product.clear();  // regions from other roots may take the same operators
-    auto found = regions(graph, facts, growth, true);
+    auto found = regions(graph, facts, growth, Extras::with);
+    for (Region& plain : regions(graph, facts, growth, Extras::without))
+        found.push_back(std::move(plain));
     std::ranges::stable_sort(found, std::ranges::greater(),
                              [](const Region& region) { return region.nodes.size(); });
     if (found.size() > kMaxTexts) found.resize(kMaxTexts);
@@ -142,15 +146,14 @@ std::vector<Candidate> find_after_convolutions(Search& search, Facts& facts,
 
 std::vector<Candidate> find_rows(Search& search) {
     Facts facts = search.facts;
-    facts.after_product.clear();                                          // products have chosen
-    std::set<NodeId> taken = buffer_updates(search.graph, search.facts);  // which stay with torch
-    taken.insert(search.taken.begin(), search.taken.end());
+    facts.after_product.clear();  // products have chosen
+    std::set<NodeId> taken = search.taken;
     std::vector<Candidate> found;
     for (std::size_t i = 0; i < search.graph.nodes.size(); ++i)
         if (const Node& node = search.graph.nodes[i]; graph::pools(node))
             if (const auto read = graph::read_windows(search.graph, node); !read)
                 search.note(static_cast<NodeId>(i), read.error().message);
-    for (const NodeId node : computable_nodes(search.graph)) {
+    for (const NodeId node : computable_nodes(search.graph, facts)) {
         if (taken.contains(node)) continue;
         auto best = best_with(search, facts, taken, node);
         if (!best) continue;

@@ -12,10 +12,32 @@ using graph::Graph;
 using graph::NodeId;
 using graph::ValueId;
 
+namespace {
+
+std::set<NodeId> find_updates(const Graph& graph, const std::vector<std::vector<NodeId>>& users) {
+    std::vector<bool> returned(graph.values.size());
+    for (const auto& output : graph.outputs)
+        if (output.value && output.mutates.empty()) returned[graph::index(*output.value)] = true;
+    std::set<NodeId> found;
+    for (std::size_t i = graph.nodes.size(); i-- > 0;) {
+        const auto id = static_cast<NodeId>(i);
+        const bool only_updates = std::ranges::all_of(graph[id].outputs, [&](ValueId value) {
+            return !returned[graph::index(value)] &&
+                   std::ranges::all_of(users[graph::index(value)],
+                                       [&](NodeId user) { return found.contains(user); });
+        });
+        if (only_updates) found.insert(id);
+    }
+    return found;
+}
+
+}  // namespace
+
 Facts::Facts(const Graph& graph)
     : users(graph::users(graph)),
       escapes(graph::escapes(graph)),
-      constant(graph.values.size(), false) {
+      constant(graph.values.size(), false),
+      updates(find_updates(graph, users)) {
     std::set<std::string_view> changed;  // buffers that a call writes to
     for (const auto& output : graph.outputs)
         if (!output.mutates.empty()) changed.insert(output.mutates);
@@ -62,23 +84,6 @@ bool feeds_back(const Graph& graph, const Facts& facts, const std::set<NodeId>& 
             for (const NodeId user : facts.users[graph::index(value)]) outside.push_back(user);
     }
     return false;
-}
-
-std::set<NodeId> buffer_updates(const Graph& graph, const Facts& facts) {
-    std::vector<bool> returned(graph.values.size());
-    for (const auto& output : graph.outputs)
-        if (output.value && output.mutates.empty()) returned[graph::index(*output.value)] = true;
-    std::set<NodeId> found;
-    for (std::size_t i = graph.nodes.size(); i-- > 0;) {
-        const auto id = static_cast<NodeId>(i);
-        const bool only_updates = std::ranges::all_of(graph[id].outputs, [&](ValueId value) {
-            return !returned[graph::index(value)] &&
-                   std::ranges::all_of(facts.users[graph::index(value)],
-                                       [&](NodeId user) { return found.contains(user); });
-        });
-        if (only_updates) found.insert(id);
-    }
-    return found;
 }
 
 }  // namespace fact::match

@@ -16,6 +16,8 @@ struct Facts {
     std::vector<bool> escapes;   // it is a result of the module
     std::vector<bool> constant;  // it is a weight or unchanging buffer, or a view of one
 
+    std::set<graph::NodeId> updates;  // whose results are needed only to update buffers
+
     std::set<graph::NodeId> after_product;  // nodes that some product may absorb; grow() adds them
 };
 
@@ -30,7 +32,5 @@ bool feeds_back(const graph::Graph& graph, const Facts& facts, const std::set<gr
 
 // The number of elements.
 std::int64_t count(const graph::TensorType& type);
-// Nodes whose results are needed only to update the module's buffers.
-std::set<graph::NodeId> buffer_updates(const graph::Graph& graph, const Facts& facts);
 
 }  // namespace fact::match

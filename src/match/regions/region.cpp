@@ -97,8 +97,9 @@ void take_producers(const Graph& graph, const Facts& facts, Region& region, Node
     }
 }
 
-// Lists the result of `last`, then the statistics of norms that other nodes read; with `several`,
-// all values that others read. Returns why such a value cannot be a result, or "".
+// Lists the result of `last`, then the statistics of norms that other nodes read, and what updates
+// buffers; with `several`, all values that others read. Returns why such a value cannot be a
+// result, or "".
 std::string find_outputs(const Graph& graph, const Facts& facts, const NodeSet& nodes, NodeId last,
                          bool several, std::vector<ValueId>& outputs) {
     outputs = {graph[last].outputs.front()};
@@ -109,7 +110,8 @@ std::string find_outputs(const Graph& graph, const Facts& facts, const NodeSet& 
             const auto outside = used_outside(facts, value, nodes);
             if (!escapes && outside.empty()) continue;
             const bool is_first = value == graph[id].outputs.front();
-            if ((several || !is_first) && !feeds_back(graph, facts, nodes, outside)) {
+            const bool may_escape = several || !is_first || facts.updates.contains(id);
+            if (may_escape && !feeds_back(graph, facts, nodes, outside)) {
                 outputs.push_back(value);
                 continue;
             }
@@ -142,22 +144,47 @@ NodeSet all_within_reach(const Graph& graph, const Facts& facts, const Growth& g
     return nodes;
 }
 
+// Adds updates of buffers within reach that read what `nodes` compute, and nothing that others
+// within reach do.
+void take_updates(const Graph& graph, const Facts& facts, const Growth& growth, NodeSet& nodes) {
+    for (const NodeId id : growth.reach) {
+        if (!facts.updates.contains(id)) continue;
+        bool reads_region = false, reads_others = false;
+        for (const ValueId value : graph::tensor_inputs(graph[id]))
+            if (const auto producer = graph[value].producer) {
+                reads_region |= nodes.contains(*producer);
+                reads_others |= !nodes.contains(*producer) &&
+                                std::ranges::binary_search(growth.reach, *producer);
+            }
+        if (reads_region && !reads_others) nodes.insert(id);
+    }
+}
+
 // The last operator of a region, and all of them.
 using EndAndNodes = std::pair<NodeId, NodeSet>;
 
 // What regions of the growth consist of: what each operator within reach needs; without a product
 // also everything within reach, which ends in its largest result.
-std::vector<EndAndNodes> node_sets(const Graph& graph, const Facts& facts, const Growth& growth) {
-    std::vector<NodeId> ends = growth.reach;
+std::vector<EndAndNodes> node_sets(const Graph& graph, const Facts& facts, const Growth& growth,
+                                   Extras extras) {
+    const bool only_updates = facts.updates.contains(growth.anchor.node);
+    std::vector<NodeId> ends;
+    for (const NodeId id : growth.reach)
+        if (only_updates || !facts.updates.contains(id)) ends.push_back(id);
     const bool has_product = growth.anchor.node != kNoProduct;
     // The whole result of a linear cut in two does not exist, except after aten.glu.
     const auto& cut = growth.anchor.cut;
     if (has_product && !cut) ends.insert(ends.begin(), growth.anchor.node);
     if (cut && !cut->second) ends.insert(ends.begin(), cut->nodes.front());
     std::vector<EndAndNodes> sets;
-    for (const NodeId last : ends) sets.emplace_back(last, needed(graph, growth, last));
+    for (const NodeId last : ends) {
+        NodeSet& nodes = sets.emplace_back(last, needed(graph, growth, last)).second;
+        if (extras == Extras::with) take_updates(graph, facts, growth, nodes);
+    }
     if (has_product) return sets;
     NodeSet all = all_within_reach(graph, facts, growth);
+    if (extras == Extras::without)
+        std::erase_if(all, [&](NodeId id) { return facts.updates.contains(id); });
     std::optional<NodeId> last;
     const auto size = [&](NodeId id) { return count(*graph[graph[id].outputs.front()].type); };
     for (const NodeId id : all)
@@ -268,12 +295,11 @@ Growth grow(const Graph& graph, Facts& facts, Anchor anchor, const NodeSet& take
     return growth;
 }
 
-std::vector<Region> regions(const Graph& graph, const Facts& facts, Growth& growth,
-                            bool producers) {
+std::vector<Region> regions(const Graph& graph, const Facts& facts, Growth& growth, Extras extras) {
     const bool has_product = growth.anchor.node != kNoProduct;
     const auto& cut = growth.anchor.cut;
     std::vector<Region> found;
-    for (auto& [last, nodes] : node_sets(graph, facts, growth)) {
+    for (auto& [last, nodes] : node_sets(graph, facts, growth, extras)) {
         if (!can_store(graph, last)) {
             growth.stops[last] =
                 fmt::format("a kernel cannot have a result of type {}",
@@ -301,7 +327,7 @@ std::vector<Region> regions(const Graph& graph, const Facts& facts, Growth& grow
             growth.stops[last] = std::move(reason);
             continue;
         }
-        if (producers) take_producers(graph, facts, region, nodes);
+        if (extras == Extras::with) take_producers(graph, facts, region, nodes);
         if (has_product) {
             region.a = before_permutes(graph, facts, nodes, {region.anchor.a, space.a});
             region.b = before_permutes(graph, facts, nodes,

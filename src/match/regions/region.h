@@ -52,12 +52,16 @@ struct Growth {
 Growth grow(const graph::Graph& graph, Facts& facts, Anchor anchor,
             const std::set<graph::NodeId>& taken = {}, std::size_t most = kMaxTaken);
 
-// One region for each operator within reach that may be the last one, smallest first. Each contains
-// what its last operator needs, and with `producers` also pointwise operators that compute only its
-// side operands. Without a product, values that others read are results too, and one more region
-// contains all that is within reach. Adds to growth.stops why an operator cannot be the last one.
+// What a region takes along besides its last operator and what that needs: pointwise operators that
+// compute only its side operands, and updates of buffers (running statistics) from what it
+// computes.
+enum class Extras { with, without };
+
+// One region for each operator within reach that may be the last one, smallest first. Without a
+// product, values that others read are results too, and one more region contains all that is within
+// reach. Adds to growth.stops why an operator cannot be the last one.
 std::vector<Region> regions(const graph::Graph& graph, const Facts& facts, Growth& growth,
-                            bool producers);
+                            Extras extras);
 
 // Whether one of the region's operators works along rows (match/operators/rowwise.h).
 bool has_rowwise(const graph::Graph& graph, const Region& region);

@@ -86,10 +86,10 @@ struct Config {
 };
 
 struct Finish {
-    Row<float> bias;
+    StridedRow<float> bias;
 
     struct Fetched {
-        Row<float>::Fetched bias;
+        StridedRow<float>::Fetched bias;
     };
     __device__ Fetched fetch(Slab const& slab) const {
         return {bias.fetch(slab)};

@@ -83,8 +83,7 @@ class PackagedModule(torch.nn.Module):
             package.name, self._tensors(leaves), self._strict
         )
         first_written = len(results) - len(package.written)
-        for place, value in zip(package.written, results[first_written:]):
-            find(self, place).copy_(value)
+        _write([find(self, place) for place in package.written], results[first_written:])
         next_result, flat = 0, []
         for entry in package.outputs:
             flat.append(results[next_result] if entry["tensor"] else entry.get("fixed"))
@@ -192,6 +191,18 @@ def needs_weights(path):
     """Whether the package was made without weights."""
     original = manifest(os.fspath(path)).get("original") or {}
     return bool(original.get("without_weights"))
+
+
+def _write(buffers, values):
+    """Gives buffers their new values: all of one type in one launch, as networks with batch norms have
+    hundreds."""
+    by_type = {}
+    for buffer, value in zip(buffers, values):
+        same = by_type.setdefault((buffer.device, buffer.dtype, value.dtype), ([], []))
+        same[0].append(buffer)
+        same[1].append(value)
+    for all_buffers, all_values in by_type.values():
+        torch._foreach_copy_(all_buffers, all_values)
 
 
 def _current_device():

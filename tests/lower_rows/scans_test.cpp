@@ -52,6 +52,17 @@ TEST(LowerScans, AFlipTurnsItAround) {
     EXPECT_TRUE(has(once, "args.x(m, 63 - c64)")) << once;
 }
 
+// As torch computes them: parts of a product may exceed f32's range where the whole does not.
+TEST(LowerScans, ProductsOfColumnsGoOneByOne) {
+    for (const ScanOp op : {ScanOp::sum, ScanOp::product}) {
+        ScanFixture f;
+        f.n = f.kernel.dim("N"), f.kernel.params[0].type.dims = {f.m, f.n};
+        f.kernel.exprs.clear();
+        const auto source = f.lowered(f.b.scan(op, f.b.param(0), {f.m}));
+        EXPECT_TRUE(has(source, op == ScanOp::sum ? "ColumnScan" : "ThreadScan")) << source;
+    }
+}
+
 TEST(LowerScans, NotTwo) {
     ScanFixture f;
     EXPECT_TRUE(has(f.lowered(f.running(f.running(f.x))), "two running sums"));

@@ -19,6 +19,10 @@ class Turned(torch.nn.Module):
         both = x.cumsum(2) - x.cumsum(2).flip(2)
         return back, both, torch.flip(x, (0, 2)) * 2, x.flip(-1).cumprod(0)
 
+class Pooled(torch.nn.Module):
+    def forward(self, x):
+        return torch.nn.functional.max_pool1d(x, 3, 2).flip(2) * 2, torch.flip(x, (1,)) + x
+
 class Deep(torch.nn.Module):
     def __init__(self):
         super().__init__()
@@ -30,7 +34,8 @@ class Deep(torch.nn.Module):
 
 class Left(torch.nn.Module):
     def forward(self, numbers, x):
-        return numbers.cumsum(1), x.cumsum(1), x.cumsum(0, dtype=torch.float64)
+        sums = numbers.cumsum(1), x.cumsum(1), x.cumsum(0, dtype=torch.float64)
+        return *sums, x.cumsum(0, dtype=torch.bfloat16), torch.flip(torch.tanh(x), ()) * 2
 
 def inputs():
     return torch.randn(3, 40, 16)
@@ -43,6 +48,9 @@ def turned():
 
 def deep():
     return Deep(), (inputs(),)
+
+def pooled():
+    return Pooled(), (inputs(),)
 
 def left():
     return Left(), (torch.randint(0, 9, (4, 8)), torch.randn(4, 1))
@@ -65,14 +73,14 @@ class Scans(Discovered):
         return [(one["target"].split(".")[1], one["reason"]) for one in found["left_alone"]]
 
     def test_what_is_found_computes_what_torch_does(self):
-        for module, options in ("running", ()), ("running", ("--dtype", "bf16")), ("turned", ()), ("deep", ()):
+        for module, options in ("running", ()), ("running", ("--dtype", "bf16")), ("turned", ()), ("deep", ()), ("pooled", ()):
             self.assertEqual(self.proven(module, *options), [])
 
     def test_what_is_left_alone_has_a_reason(self):
         left = self.proven("left")
-        self.assertEqual([target for target, _ in left if target == "cumsum"], ["cumsum"] * 3)
+        self.assertEqual([target for target, _ in left if target == "cumsum"], ["cumsum"] * 4)
         reasons = " ".join(reason for _, reason in left)
-        for part in "computes integers", "along a dimension of one element", "f64":
+        for part in "computes integers", "along a dimension of one element", "f64", "rounds its input to bf16", "no dimension":
             self.assertIn(part, reasons)
 
 

@@ -76,10 +76,14 @@ RowShape row_shape(const ir::Kernel& kernel, const RowsForm& form) {
     const auto type = [&](std::string_view plain, std::string_view scan) {
         return form.scan ? scan : plain;
     };
-    if (in_one_thread(kernel, form))
+    const bool side_by_side = contiguous_across_rows(kernel, form);
+    // Parts of a running product may exceed f32's range where, after a zero, the whole does not: it
+    // is computed one element after the other, as torch does, where that is fast.
+    const bool one_by_one = side_by_side && form.scan &&
+                            std::get<ir::Scan>(kernel[*form.scan].node).op == ir::ScanOp::product;
+    if (one_by_one || in_one_thread(kernel, form))
         return {type("ThreadRow", "ThreadScan"), "a thread a row", kRowThreads};
-    if (contiguous_across_rows(kernel, form))
-        return {type("ColumnRow", "ColumnScan"), "a block 32 rows", 32};
+    if (side_by_side) return {type("ColumnRow", "ColumnScan"), "a block 32 rows", 32};
     return {type("BlockRow", "BlockScan"), "a block a row", 1};
 }
 

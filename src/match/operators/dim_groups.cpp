@@ -34,6 +34,8 @@ Groups along_dim(const Graph& graph, const Node& node) {
     const std::size_t rank = sizes_of_input(graph, node).size();
     if (is_loss_of_each(node)) return std::vector<DimGroup>{{}};
     Ints wanted = graph::dims_argument(node);
+    if (wanted.empty() && node.target == "aten.flip.default")
+        return Error{"it reverses no dimension", ""};
     if (wanted.empty()) return std::vector<DimGroup>{{from_dim(0, rank), {}}};
     DimGroup group;
     for (const std::int64_t dim : wanted) {

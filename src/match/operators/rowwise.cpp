@@ -264,6 +264,11 @@ std::string unsupported_rowwise(const Graph& graph, const Node& node) {
     const DType input = graph[std::get<ValueId>(node.inputs.front().value)].type->dtype;
     if (!info(input).floating)
         return fmt::format("its input is {}, not a floating type", info(input).name);
+    const DType result = graph[node.outputs.front()].type->dtype;
+    const auto* dtype = graph::find_argument(node, "dtype");
+    if (dtype && !std::holds_alternative<graph::None>(*dtype) && info(result).floating &&
+        info(result).bytes < info(input).bytes)
+        return fmt::format("it rounds its input to {} first", info(result).name);
     if (std::string reason = unsupported_loss(graph, node); !reason.empty()) return reason;
     if (std::string reason = unsupported_class_loss(graph, node); !reason.empty()) return reason;
     if (std::string reason = unsupported_order(node); !reason.empty()) return reason;

@@ -33,6 +33,7 @@ std::string KernelWriter::write_rowwise(graph::NodeId id) {
         for (const ir::DimId dim : dims.front())
             for (const ir::DimId factor : kernel_.factors({dim})) {
                 ir::Dim& part = kernel_.dims[ir::index(factor)];
+                if (part.window) return fmt::format("{} reverses the places of windows", node.name);
                 if (!part.extent) part.extent = extents_.at(part.name);
             }
     Translation translation(

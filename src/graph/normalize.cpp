@@ -6,6 +6,8 @@
 #include <array>
 #include <limits>
 #include <numeric>
+#include <optional>
+#include <utility>
 
 #include "graph/identity.h"
 
@@ -217,6 +219,50 @@ void make_sizes_explicit(const Graph& graph, Node& node, std::string_view argume
         *list = result->sizes;
 }
 
+// Those that broadcast their tensors.
+constexpr std::string_view kBroadcasting[] = {
+    "add", "sub", "mul", "div", "maximum", "minimum", "pow",         "where",
+    "eq",  "ne",  "lt",  "le",  "gt",      "ge",      "logical_and", "logical_or"};
+
+// The sizes that tensors of these sizes broadcast to, if they do.
+Ints broadcast(const Ints& a, const Ints& b) {
+    Ints wide = a.size() < b.size() ? b : a;
+    const Ints& other = a.size() < b.size() ? a : b;
+    for (std::size_t i = 1; i <= other.size(); ++i)
+        if (wide.end()[-static_cast<std::ptrdiff_t>(i)] == 1)
+            wide.end()[-static_cast<std::ptrdiff_t>(i)] =
+                other.end()[-static_cast<std::ptrdiff_t>(i)];
+    return wide;
+}
+
+// What the value is an expanded view of; one number is left alone, since its type counts less.
+std::optional<ValueId> before_expand(const Graph& graph, ValueId value) {
+    const auto producer = graph[value].producer;
+    if (!producer || aten_name(graph[*producer].target) != "expand") return std::nullopt;
+    const auto* source = std::get_if<ValueId>(&graph[*producer].inputs.front().value);
+    if (!source || !graph[*source].type || graph[*source].type->sizes.empty()) return std::nullopt;
+    return *source;
+}
+
+// Reads tensors as they were before they were expanded to the result's sizes, which operators that
+// broadcast do by themselves.
+void read_before_expands(const Graph& graph, Node& node) {
+    const TensorType* result = output_type(graph, node);
+    if (!result || result->dynamic || node.outputs.size() != 1) return;
+    const std::string_view name = aten_name(node.target);
+    if (std::ranges::find(kBroadcasting, name) == std::end(kBroadcasting)) return;
+    for (NamedArgument& input : node.inputs) {
+        auto* value = std::get_if<ValueId>(&input.value);
+        const auto source = value ? before_expand(graph, *value) : std::nullopt;
+        if (!source) continue;
+        const ValueId expanded = std::exchange(*value, *source);
+        Ints sizes;
+        for (const ValueId read : tensor_inputs(node))
+            if (const auto& type = graph[read].type) sizes = broadcast(sizes, type->sizes);
+        if (sizes != result->sizes) *value = expanded;
+    }
+}
+
 }  // namespace
 
 void normalize_arguments(const Graph& graph, Node& node) {
@@ -234,6 +280,7 @@ void normalize_arguments(const Graph& graph, Node& node) {
     if (target == "aten.view.default" || name == "_unsafe_view" || name == "expand")
         make_sizes_explicit(graph, node, "size");
     if (name == "reshape") make_sizes_explicit(graph, node, "shape");
+    read_before_expands(graph, node);
 }
 
 }  // namespace fact::graph

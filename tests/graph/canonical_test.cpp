@@ -265,6 +265,26 @@ TEST(Canonical, DropsBroadcastsOfEqualShapes) {
     }
 }
 
+// As in x / norm(x).expand_as(x): division broadcasts by itself.
+TEST(Canonical, BroadcastingOperatorsReadBeforeExpands) {
+    const auto read_by = [](const std::string& target, Sizes small, Sizes other) {
+        GraphBuilder b;
+        const ValueId x = b.input("x", tensor(std::move(other)));
+        const ValueId norm = b.input("norm", tensor(std::move(small)));
+        const ValueId wide = b.node("wide", "aten.expand.default",
+                                    {{"self", norm}, numbers("size", {8, 4})}, tensor({8, 4}));
+        b.output(b.node("y", target, {{"self", x}, {"other", wide}}, tensor({8, 4})));
+        const Graph result = canonicalize(b.graph);
+        EXPECT_EQ(verify(result), "");
+        return result[tensor_inputs(result.nodes.back()).back()].name;
+    };
+    EXPECT_EQ(read_by("aten.div.Tensor", {8, 1}, {8, 4}), "norm");
+    EXPECT_EQ(read_by("aten.div.Tensor", {4}, {8, 1}), "norm");
+    EXPECT_EQ(read_by("aten.div.Tensor", {4}, {4}), "wide") << "the result would be smaller";
+    EXPECT_EQ(read_by("aten.div.Tensor", {}, {8, 4}), "wide") << "one number does not set the type";
+    EXPECT_EQ(read_by("aten.matmul.default", {8, 1}, {8, 4}), "wide");
+}
+
 TEST(Canonical, RedirectsOutputs) {
     GraphBuilder b;
     const ValueId x = b.input("x", tensor({2}));

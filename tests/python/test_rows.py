@@ -29,6 +29,8 @@ class Model(torch.nn.Module):
         flat = flat + x.var() * 0.5
         chain = F.celu(F.logsigmoid(x), 2.0) + torch.addcdiv(x, y, y.exp()).abs().log1p().expm1()
         chain = chain * F.threshold(torch.addcmul(x, x, y, value=0.5).lerp(y, 0.7).lerp(x, 0.2), 0.1, 2.0)
+        directions = F.normalize(x, dim=1) + torch.clamp(y, x, x.abs()) * x.abs().pow(y.sigmoid())
+        chain = chain * directions
         return losses, shares, logs, unit, flat, columns, picture, picture.amax(dim=(1, 3)), spread, alike, chain
 
 def get_inputs():

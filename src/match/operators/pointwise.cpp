@@ -66,6 +66,10 @@ ExprId power(T& t) {
     return t.build.binary(BinaryOp::pow, x, t.build.literal(exponent));
 }
 
+ExprId power_of_tensors(T& t) {
+    return t.build.binary(BinaryOp::pow, t.operand("self"), t.operand("exponent"));
+}
+
 ExprId square(T& t) {
     const ExprId x = t.operand("self");
     return t.build.binary(BinaryOp::mul, x, x);
@@ -234,6 +238,7 @@ const std::vector<std::string_view> kSelf{"self"}, kPair{"self", "other"};
 const std::vector<std::string_view> kWhere{"condition", "self", "other"};
 const std::vector<std::string_view> kMasked{"self", "mask", "value"}, kNone{};
 const std::vector<std::string_view> kThree{"self", "tensor1", "tensor2"}, kEnds{"self", "end"};
+const std::vector<std::string_view> kBounded{"self", "min", "max"}, kPower{"self", "exponent"};
 
 const std::vector<PointwiseOp> kPointwiseOps{
     {"aten.add.Tensor", "add", kPair, add},
@@ -248,6 +253,7 @@ const std::vector<PointwiseOp> kPointwiseOps{
     {"aten.div.Scalar", "div", kPair, div},
     {"aten.neg.default", "neg", kSelf, unary<UnaryOp::neg>},
     {"aten.pow.Tensor_Scalar", "pow", kSelf, power},
+    {"aten.pow.Tensor_Tensor", "pow", kPower, power_of_tensors},
     {"aten.square.default", "square", kSelf, square},
     {"aten.exp.default", "exp", kSelf, unary<UnaryOp::exp>},
     {"aten.expm1.default", "expm1", kSelf, unary<UnaryOp::expm1>},
@@ -269,6 +275,9 @@ const std::vector<PointwiseOp> kPointwiseOps{
     {"aten.clamp.default", "clamp", kSelf, clamp},
     {"aten.clamp_min.default", "clamp", kSelf, clamp},
     {"aten.clamp_max.default", "clamp", kSelf, clamp},
+    {"aten.clamp.Tensor", "clamp", kBounded, clamp},
+    {"aten.clamp_min.Tensor", "clamp", kBounded, clamp},
+    {"aten.clamp_max.Tensor", "clamp", kBounded, clamp},
     {"aten.leaky_relu.default", "leaky_relu", kSelf, leaky_relu},
     {"aten.elu.default", "elu", kSelf, elu},
     {"aten.selu.default", "selu", kSelf, selu},

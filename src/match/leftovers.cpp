@@ -56,6 +56,8 @@ std::string reason_for(const Graph& graph, const Facts& facts, const SearchOutco
     if (graph::changes_layout(graph, node))
         return "it only changes the layout in memory, which torch does as fast as memory allows";
     // A product may absorb the node, but no chosen pattern contains it.
+    if (facts.updates.contains(id))
+        return "it updates a buffer of the module, which stays with torch";
     const bool lost = facts.after_product.contains(id) && !outcome.taken.empty();
     return std::string(lost ? "another fusion around it gains more" : kNothingToFuseWith);
 }
@@ -73,11 +75,8 @@ Leftovers leftovers(const Graph& graph, const Facts& facts, const SearchOutcome&
             left.idle.push_back({node.name, node.target, std::move(idle), node.where});
             continue;
         }
-        left.work.push_back({node.name, node.target,
-                             facts.updates.contains(id)
-                                 ? "it updates a buffer of the module, which stays with torch"
-                                 : reason_for(graph, facts, outcome, id),
-                             node.where});
+        left.work.push_back(
+            {node.name, node.target, reason_for(graph, facts, outcome, id), node.where});
     }
     return left;
 }

@@ -117,6 +117,49 @@ TEST(Rows, UpdatesOfBuffersGoWithAProductBeforeTheNorm) {
     EXPECT_EQ(found.patterns[0].outputs, (Names{"y", "update"}));
 }
 
+// Where everything only updates a buffer, there is nothing to take along.
+TEST(Rows, AProductForABufferHasThatResultAlone) {
+    Net net;
+    net.dtype = DType::f32;
+    const auto x = net.input("x", {256, 64}), w = net.weight("w", {16, 64});
+    const auto product =
+        net.op("product", "linear.default", {{"input", x}, {"weight", w}}, {256, 16});
+    const auto update = net.pointwise("update", "relu.default", product);
+    net.graph.outputs.push_back({.value = update, .fixed = graph::None{}, .mutates = "queue"});
+    const auto found = net.discover();
+    ASSERT_FALSE(found.patterns.empty());
+    EXPECT_EQ(found.patterns[0].nodes, (Names{"product", "update"}));
+    EXPECT_EQ(found.patterns[0].outputs, (Names{"update"}));
+}
+
+// A text without the update is there too, where one with it cannot be written.
+TEST(Rows, AnUpdateThatNoKernelComputesCostsOnlyItself) {
+    Net net;
+    net.dtype = DType::f32;
+    const auto running = net.input("running", {64, 128}, {}, graph::InputKind::buffer);
+    const auto x = net.input("x", {64, 128}, {1, 64});
+    const auto y = net.pointwise("y", "tanh.default", net.pointwise("a", "exp.default", x));
+    net.output(y);
+    const auto update = net.pointwise("update", "mul.Tensor", y, running);
+    net.graph.outputs.push_back({.value = update, .fixed = graph::None{}, .mutates = "running"});
+    const auto found = net.discover();
+    ASSERT_FALSE(found.patterns.empty());
+    EXPECT_EQ(std::ranges::count(found.patterns[0].nodes, "y"), 1) << found.patterns[0].kernel;
+}
+
+// Bounds by row and by column: neither has all dimensions of the other.
+TEST(Rows, BoundsOfAClampBroadcast) {
+    Net net;
+    net.dtype = DType::f32;
+    const auto x = net.input("x", {64, 128}), low = net.input("low", {64, 1});
+    const auto raised = net.pointwise("raised", "exp.default", x);
+    net.output(net.op("y", "clamp.Tensor",
+                      {{"self", net.input("c", {128})}, {"min", low}, {"max", raised}}, {64, 128}));
+    const auto found = net.discover();
+    ASSERT_EQ(found.patterns.size(), 1u);
+    EXPECT_EQ(found.patterns[0].nodes, (Names{"raised", "y"}));
+}
+
 TEST(Rows, UpdatesOfBuffersAloneAreTorchs) {
     Net net;
     net.dtype = DType::f32;

@@ -43,7 +43,7 @@ Result<> offer_regions(Search& search, NodeId id, std::vector<Candidate>& found)
     Facts facts = search.facts;
     Growth growth = grow(graph, facts, std::move(*anchor), {}, kMostOperators);
     facts.after_product.clear();
-    auto all = regions(graph, facts, growth, Extras::with);
+    auto all = regions_with_and_without_updates(graph, facts, growth);
     std::erase_if(all, [&](const Region& region) {
         return !std::ranges::binary_search(region.nodes, id) ||
                copies_in_vain(graph, *windows, region);

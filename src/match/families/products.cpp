@@ -48,10 +48,12 @@ bool offer(Search& search, const Region& region, std::vector<Candidate>& found) 
 }
 
 Result<> offer_regions(Search& search, Growth& growth, std::vector<Candidate>& found) {
-    std::set<graph::ValueId> offered;  // by their first results
-    for (const Extras extras : {Extras::with, Extras::without})
+    std::set<graph::ValueId> offered;     // by their first results
+    std::set<std::vector<NodeId>> tried;  // with fewer extras it may be the same region
+    for (const Extras extras : {Extras::all, Extras::producers, Extras::none})
         for (const Region& region : regions(search.graph, search.facts, growth, extras))
-            if (!offered.contains(region.outputs.front()) && offer(search, region, found))
+            if (!offered.contains(region.outputs.front()) && tried.insert(region.nodes).second &&
+                offer(search, region, found))
                 offered.insert(region.outputs.front());
     for (const auto& [node, reason] : growth.stops) search.note(node, reason);
     return Ok{};

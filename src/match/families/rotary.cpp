@@ -55,7 +55,7 @@ Result<Candidate> find_rotary(Search& search, NodeId node) {
         auto anchor = start_at(graph, root, "rotary");
         if (!anchor) continue;
         Growth growth = grow(graph, search.facts, std::move(*anchor), search.taken);
-        for (const Region& region : regions(graph, search.facts, growth, Extras::with)) {
+        for (const Region& region : regions(graph, search.facts, growth, Extras::producers)) {
             // A region may start from the same value and not contain this node.
             if (!joins(graph, region) || !std::ranges::binary_search(region.nodes, node)) continue;
             auto pattern = write_pattern(graph, search.facts, region, search.options, search.gpu);

@@ -82,9 +82,7 @@ std::optional<Candidate> largest_from(Search& search, Facts& facts, const std::s
     if (!anchor) return std::nullopt;
     Growth growth = grow(graph, facts, std::move(*anchor), taken, kMaxOperators);
     facts.after_product.clear();  // regions from other roots may take the same operators
-    auto found = regions(graph, facts, growth, Extras::with);
-    for (Region& plain : regions(graph, facts, growth, Extras::without))
-        found.push_back(std::move(plain));
+    auto found = regions_with_and_without_updates(graph, facts, growth);
     std::ranges::stable_sort(found, std::ranges::greater(),
                              [](const Region& region) { return region.nodes.size(); });
     if (found.size() > kMaxTexts) found.resize(kMaxTexts);

@@ -96,6 +96,13 @@ ExprId clamp(T& t) {
     return x;
 }
 
+ExprId clamp_by_tensors(T& t) {
+    ExprId x = t.operand("self");
+    if (t.has("min")) x = t.combine(BinaryOp::max, x, t.operand("min"));
+    if (t.has("max")) x = t.combine(BinaryOp::min, x, t.operand("max"));
+    return x;
+}
+
 ExprId relu6(T& t) {
     return clamped(t, t.operand("self"), 0, 6);
 }
@@ -275,9 +282,9 @@ const std::vector<PointwiseOp> kPointwiseOps{
     {"aten.clamp.default", "clamp", kSelf, clamp},
     {"aten.clamp_min.default", "clamp", kSelf, clamp},
     {"aten.clamp_max.default", "clamp", kSelf, clamp},
-    {"aten.clamp.Tensor", "clamp", kBounded, clamp},
-    {"aten.clamp_min.Tensor", "clamp", kBounded, clamp},
-    {"aten.clamp_max.Tensor", "clamp", kBounded, clamp},
+    {"aten.clamp.Tensor", "clamp", kBounded, clamp_by_tensors},
+    {"aten.clamp_min.Tensor", "clamp", kBounded, clamp_by_tensors},
+    {"aten.clamp_max.Tensor", "clamp", kBounded, clamp_by_tensors},
     {"aten.leaky_relu.default", "leaky_relu", kSelf, leaky_relu},
     {"aten.elu.default", "elu", kSelf, elu},
     {"aten.selu.default", "selu", kSelf, selu},

@@ -167,7 +167,9 @@ using EndAndNodes = std::pair<NodeId, NodeSet>;
 // also everything within reach, which ends in its largest result.
 std::vector<EndAndNodes> node_sets(const Graph& graph, const Facts& facts, const Growth& growth,
                                    Extras extras) {
-    const bool only_updates = facts.updates.contains(growth.anchor.node);
+    const NodeId anchor = growth.anchor.space.convolution.value_or(growth.anchor.node);
+    const bool only_updates = facts.updates.contains(anchor);
+    const bool takes_updates = extras == Extras::all && !only_updates;
     std::vector<NodeId> ends;
     for (const NodeId id : growth.reach)
         if (only_updates || !facts.updates.contains(id)) ends.push_back(id);
@@ -179,11 +181,11 @@ std::vector<EndAndNodes> node_sets(const Graph& graph, const Facts& facts, const
     std::vector<EndAndNodes> sets;
     for (const NodeId last : ends) {
         NodeSet& nodes = sets.emplace_back(last, needed(graph, growth, last)).second;
-        if (extras == Extras::with) take_updates(graph, facts, growth, nodes);
+        if (takes_updates) take_updates(graph, facts, growth, nodes);
     }
     if (has_product) return sets;
     NodeSet all = all_within_reach(graph, facts, growth);
-    if (extras == Extras::without)
+    if (extras != Extras::all && !only_updates)
         std::erase_if(all, [&](NodeId id) { return facts.updates.contains(id); });
     std::optional<NodeId> last;
     const auto size = [&](NodeId id) { return count(*graph[graph[id].outputs.front()].type); };
@@ -191,7 +193,8 @@ std::vector<EndAndNodes> node_sets(const Graph& graph, const Facts& facts, const
         if (!only_used_in(facts, graph[id].outputs.front(), all) &&
             (!last || size(id) >= size(*last)))
             last = id;
-    if (last && all != needed(graph, growth, *last)) sets.emplace_back(*last, std::move(all));
+    if (last && (!std::ranges::count(ends, *last) || all != needed(graph, growth, *last)))
+        sets.emplace_back(*last, std::move(all));
     return sets;
 }
 
@@ -327,7 +330,7 @@ std::vector<Region> regions(const Graph& graph, const Facts& facts, Growth& grow
             growth.stops[last] = std::move(reason);
             continue;
         }
-        if (extras == Extras::with) take_producers(graph, facts, region, nodes);
+        if (extras != Extras::none) take_producers(graph, facts, region, nodes);
         if (has_product) {
             region.a = before_permutes(graph, facts, nodes, {region.anchor.a, space.a});
             region.b = before_permutes(graph, facts, nodes,
@@ -343,6 +346,18 @@ std::vector<Region> regions(const Graph& graph, const Facts& facts, Growth& grow
         }
         region.nodes.assign(nodes.begin(), nodes.end());
         found.push_back(std::move(region));
+    }
+    return found;
+}
+
+std::vector<Region> regions_with_and_without_updates(const Graph& graph, const Facts& facts,
+                                                     Growth& growth) {
+    auto found = regions(graph, facts, growth, Extras::all);
+    for (Region& plain : regions(graph, facts, growth, Extras::producers)) {
+        const bool known = std::ranges::any_of(found, [&](const Region& region) {
+            return region.nodes == plain.nodes && region.outputs == plain.outputs;
+        });
+        if (!known) found.push_back(std::move(plain));
     }
     return found;
 }

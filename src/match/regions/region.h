@@ -52,16 +52,21 @@ struct Growth {
 Growth grow(const graph::Graph& graph, Facts& facts, Anchor anchor,
             const std::set<graph::NodeId>& taken = {}, std::size_t most = kMaxTaken);
 
-// What a region takes along besides its last operator and what that needs: pointwise operators that
-// compute only its side operands, and updates of buffers (running statistics) from what it
-// computes.
-enum class Extras { with, without };
+// What a region takes along besides its last operator and what that needs: `producers`, pointwise
+// operators that compute only its side operands, or `all`, also updates of buffers (running
+// statistics) from what it computes.
+enum class Extras { none, producers, all };
 
 // One region for each operator within reach that may be the last one, smallest first. Without a
 // product, values that others read are results too, and one more region contains all that is within
 // reach. Adds to growth.stops why an operator cannot be the last one.
 std::vector<Region> regions(const graph::Graph& graph, const Facts& facts, Growth& growth,
                             Extras extras);
+
+// The regions with all extras, then those that are others without updates: where a text with an
+// update cannot be written, or is slow.
+std::vector<Region> regions_with_and_without_updates(const graph::Graph& graph, const Facts& facts,
+                                                     Growth& growth);
 
 // Whether one of the region's operators works along rows (match/operators/rowwise.h).
 bool has_rowwise(const graph::Graph& graph, const Region& region);

@@ -218,6 +218,7 @@ struct Output {
     Tensor tensor;
     // Has the tensor's dims in the tensor's order; rounded to its dtype when stored.
     ExprId value{};
+    bool ragged = false;  // set when lowering: its rows are no multiples of 16 bytes
 };
 
 struct Kernel {

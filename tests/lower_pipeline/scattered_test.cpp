@@ -90,6 +90,42 @@ TEST(Scattered, WhatNeedsTheWholeResultComesAfterwards) {
     EXPECT_EQ(norm.kinds("sm90a"), (std::vector{kRows, kProduct, kRows}));
 }
 
+// A tensor map needs rows in multiples of 16 bytes; the operands have them as soon as K has.
+TEST(Scattered, RaggedRowsAreStoredOneByOne) {
+    const auto is_ragged = [](std::int64_t n, std::int64_t k, const std::string& arch) {
+        Fixture f("head");
+        const ExprId x = f.param("x", DType::bf16, {f.m, f.k}),
+                     w = f.param("w", DType::bf16, {f.n, f.k});
+        f.output("y", DType::bf16, f.b.product(x, f.b.transpose(w)));
+        LowerOptions options;
+        options.arch = arch;
+        options.extents = {512, n, k};
+        const auto lowered = lower(f.kernel, options);
+        EXPECT_TRUE(lowered && inconsistency(lowered->record).empty());
+        const auto pipeline = stages(f.kernel, options);
+        return pipeline->stages.front().kernel.outputs.front().ragged;
+    };
+    EXPECT_TRUE(is_ragged(777, 64, "sm90a"));
+    EXPECT_FALSE(is_ragged(776, 64, "sm90a"));
+    EXPECT_FALSE(is_ragged(777, 63, "sm90a")) << "the operands need another skeleton";
+    EXPECT_FALSE(is_ragged(777, 64, "sm80"));
+}
+
+TEST(Scattered, RaggedRowsKeepTheirResidual) {
+    Fixture f("residual");
+    const ExprId x = f.param("x", DType::bf16, {f.m, f.k}),
+                 w = f.param("w", DType::bf16, {f.n, f.k});
+    const ExprId r = f.param("r", DType::bf16, {f.m, f.n});
+    f.output("y", DType::bf16, f.b.binary(BinaryOp::add, f.b.product(x, f.b.transpose(w)), r));
+    LowerOptions options;
+    options.extents = {512, 777, 64};
+    EXPECT_EQ(stages(f.kernel, options)->stages.size(), 1u);
+    const auto lowered = lower(f.kernel, options);
+    ASSERT_TRUE(lowered.ok());
+    expect_golden("ragged.cu", lowered->source);
+    expect_golden("ragged.json", to_json(lowered->record));
+}
+
 // Factors are known by their dimension: one that rows and columns share says nothing.
 TEST(Scattered, SharedFactorsAreNotScattered) {
     Phases p("shared");

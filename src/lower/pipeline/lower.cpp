@@ -183,12 +183,17 @@ class Lowerer {
                 if (options.scatters && !most.scatters) continue;
                 auto pipeline = cut(kernel_, options);
                 if (scatters && (!pipeline || !any_scatters(*pipeline))) continue;
-                if (pipeline) learn_extents(*pipeline);
+                if (pipeline) fit(*pipeline);
                 if (!pipeline || has_skeletons(*pipeline)) return pipeline;
             }
         auto pipeline = cut(kernel_, {});
-        if (pipeline) learn_extents(*pipeline);
+        if (pipeline) fit(*pipeline);
         return pipeline;
+    }
+
+    void fit(Pipeline& pipeline) {
+        learn_extents(pipeline);
+        for (Stage& stage : pipeline.stages) find_ragged_output(stage, facts_);
     }
 
     static bool any_scatters(const Pipeline& pipeline) {

@@ -41,6 +41,10 @@ class Planner {
         return why;
     }
 
+    bool output_is_addressable() const {
+        return addressable(stage_.kernel.outputs.front().tensor, stage_.outputs.front());
+    }
+
   private:
     long extent(ir::DimId dim, long if_unknown) const {
         const std::int64_t known = facts_.extents[ir::index(dim)];
@@ -91,8 +95,7 @@ class Planner {
         }
         return operand(form.a.param) && operand(form.b.param) &&
                (form.second == kNoProduct || operand(form.second_b.param)) &&
-               (form.scattered ||
-                addressable(stage_.kernel.outputs.front().tensor, stage_.outputs.front()));
+               (form.scattered || output_is_addressable());
     }
 
     void fill_extents(const ProductForm& form, schedule::Problem& problem) const {
@@ -134,6 +137,14 @@ class Planner {
 };
 
 }  // namespace
+
+void find_ragged_output(Stage& stage, const TensorFacts& facts) {
+    if (stage.kind != StageKind::product || Planner(stage, facts).output_is_addressable()) return;
+    ir::Output& output = stage.kernel.outputs.front();
+    output.ragged = true;
+    const auto plan = plan_product(stage, facts);
+    output.ragged = plan && info(plan->skeleton).scatters;
+}
 
 Result<ProductPlan> plan_product(const Stage& stage, const TensorFacts& facts) {
     return Planner(stage, facts).run();

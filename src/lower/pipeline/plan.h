@@ -25,6 +25,10 @@ struct TensorFacts {
     bool tma = true;                    // whether skeletons that need tensor maps are allowed
 };
 
+// Lets the stage's kernel store its output element by element if rows of the output are no
+// multiples of 16 bytes, and a skeleton that does so can compute the rest.
+void find_ragged_output(Stage& stage, const TensorFacts& facts);
+
 // An Error says what no skeleton can express.
 Result<ProductPlan> plan_product(const Stage& stage, const TensorFacts& facts);
 

@@ -38,11 +38,11 @@ bool counts_places(const ir::Kernel& kernel, const ProductForm& form) {
 ProductDims product_dims(const ir::Kernel& kernel, const ProductForm& form) {
     const int output = static_cast<int>(kernel.params.size());
     ProductDims dims;
-    // Windows have no dimension that is the product's: the output and the other operand have it. A
-    // scattered output does not have it either, so that windows are counted.
+    // Windows have no dimension that is the product's: the output and the other operand have it. If
+    // a scattered output does not have it either, windows are counted.
     const auto outer = [&](const OperandForm& operand, int in_output) -> std::vector<DimOf> {
         if (!operand.windows) return {{operand.param, operand.outer}};
-        if (form.scattered) return places_of(kernel, operand);
+        if (!form.output_has_dims()) return places_of(kernel, operand);
         return {{output, in_output}};
     };
     dims.m = outer(form.a, form.output.m);
@@ -51,7 +51,7 @@ ProductDims product_dims(const ir::Kernel& kernel, const ProductForm& form) {
     dims.each_batch_dim.resize(form.num_batch_dims());
     for (std::size_t i = 0; i < form.batch.size(); ++i) {
         DimOf batch{output, form.output.batch[i]};
-        if (form.scattered)
+        if (batch.dim < 0)
             for (const OperandForm* operand : {&form.a, &form.b})
                 if (operand->batch[i] >= 0) batch = {operand->param, operand->batch[i]};
         dims.each_batch_dim[i] = {batch};

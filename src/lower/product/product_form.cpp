@@ -300,15 +300,16 @@ class Analysis {
         if (tensor.type.dtype != DType::bf16 && tensor.type.dtype != DType::f16 &&
             tensor.type.dtype != DType::f32)
             return fmt::format("an output of type {}", info(tensor.type.dtype).name);
-        if (form_.scattered) {
-            form_.output = {.batch = batch_places({}, form_.batch)};
-            return "";
-        }
         const auto& batch = form_.output.batch;
         const auto missing = std::count(batch.begin(), batch.begin() + std::ssize(form_.batch), -1);
-        if (form_.output.m < 0 || form_.output.n < 0 || missing > 0 ||
-            tensor.type.dims.size() != form_.batch.size() + 2)
-            return "an output whose dimensions are not the product's";
+        const bool has_dims = form_.output_has_dims() && missing == 0 &&
+                              tensor.type.dims.size() == form_.batch.size() + 2;
+        if (!form_.scattered)
+            return has_dims ? "" : "an output whose dimensions are not the product's";
+        if (has_dims && form_.scattered->run.empty())
+            form_.output.paired = false;
+        else  // rows that run over all pixels are not those of the output
+            form_.output = {.batch = batch_places({}, form_.batch)};
         return "";
     }
 

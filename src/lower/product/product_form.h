@@ -68,12 +68,14 @@ struct ProductForm {
     EpilogueForm output;  // `tensor` is 0: the only output
     std::vector<ir::ExprId> epilogue;  // what is computed after the product, operands first
     ir::ExprId result{};               // stored to the output
-    // How it is stored if its dimensions are not the output's, whose form is then left empty.
+    // How it is stored if no tensor map can. If its dimensions are not the output's, whose form is
+    // then left empty, the output tells no extents.
     std::optional<ScatteredOutput> scattered = {};
 
     // The operand that is windows; nullptr: both are matrices.
     const OperandForm* windows() const { return a.windows ? &a : b.windows ? &b : nullptr; }
     std::size_t num_batch_dims() const { return lower::num_batch_dims(batch); }
+    bool output_has_dims() const { return output.m >= 0 && output.n >= 0; }
     // Whether the functor gets two sums: that of its own element, and that of the second product or
     // of the flipped column.
     bool takes_two_sums() const { return second != kNoProduct || flip != 0; }

@@ -266,10 +266,10 @@ std::optional<ScatteredOutput> scattered_output(const ir::Kernel& kernel) {
         if (!dim || dim->factors.empty()) return std::nullopt;  // taps are left
         found.dims.push_back(std::move(*dim));
     }
-    if (found.run.empty() && std::ranges::none_of(found.dims, [](const ScatteredDim& dim) {
-            return dim.has(Source::row) && dim.has(Source::column);
-        }))
-        return std::nullopt;
+    const bool mixes = std::ranges::any_of(found.dims, [](const ScatteredDim& dim) {
+        return dim.has(Source::row) && dim.has(Source::column);
+    });
+    if (found.run.empty() && !mixes && !kernel.outputs.front().ragged) return std::nullopt;
     found.rows_together = origins.rows_together(found.dims.back().factors.back());
     return found;
 }

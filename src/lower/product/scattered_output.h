@@ -1,7 +1,7 @@
 // A product's result whose elements are stored one by one, because no box of a tensor map holds
 // them: the output's dimensions mix factors of rows and columns, as those of the phases of a
 // transposed convolution do (P = I*A, where I is a factor of the columns and A one of the rows), or
-// rows are the pixels of images, of which not all are places of windows.
+// rows are the pixels of images, of which not all are places of windows, or the output is ragged.
 #pragma once
 
 #include <algorithm>
@@ -56,8 +56,8 @@ struct ScatteredOutput {
 };
 
 // How the kernel's only output is stored if it is a product's result, with what follows it
-// computed in the product's dimensions, seen through views that mix these, or if rows are no run of
-// places. nullopt if it is not.
+// computed in the product's dimensions, seen through views that mix these, if rows are no run of
+// places, or if the output is ragged. nullopt if it is not.
 std::optional<ScatteredOutput> scattered_output(const ir::Kernel& kernel);
 
 // The value seen through these reorderings of `kernel`, the first one first.

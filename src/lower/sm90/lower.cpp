@@ -43,7 +43,7 @@ Result<ProductForm> form_of(const ir::Kernel& kernel) {
                             kernel.params[static_cast<std::size_t>(operand.param)].name));
     if (const OperandForm* operand = form->windows(); operand && !window_map(kernel, *operand, 1))
         return cannot_express(kernel, "sm90 ", "windows that reach further than TMA's");
-    if (form->scattered && !counts_places(kernel, *form))
+    if (!form->output_has_dims() && !counts_places(kernel, *form))
         return cannot_express(kernel, "sm90 ", "windows whose number is not known from a tensor");
     if (!form->scattered && !form->output.paired)
         return cannot_express(kernel, "sm90 ",

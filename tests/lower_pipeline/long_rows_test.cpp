@@ -91,6 +91,42 @@ TEST(LongRows, OfANormKeepItsVariance) {
     EXPECT_EQ(expect_same(f, random_row(2 * 40960), 2, 40960), 4u);
 }
 
+// A group norm of images that are channels last: neighbours in a group are few, pixels many.
+TEST(LongRows, OfGroupsAreColumnsFirst) {
+    Fixture f("groups");
+    const DimId g = f.kernel.dim("G"), c = f.kernel.dim("C");
+    f.kernel.dims[ir::index(c)].extent = 4;
+    const DimId channels = f.kernel.factored_dim({g, c});
+    const ExprId x = f.b.view(f.param("x", DType::f32, {f.m, channels}), {f.m, g, c});
+    const auto mean = [&](ExprId of) {
+        const ExprId count = f.b.extent(f.kernel.factored_dim({f.m, c}));
+        return f.b.binary(BinaryOp::div, f.b.reduce(ReduceOp::sum, of, {f.m, c}), count);
+    };
+    const ExprId centered = f.b.binary(BinaryOp::sub, x, mean(x));
+    const ExprId variance = mean(f.b.binary(BinaryOp::mul, centered, centered));
+    const ExprId scale = f.b.unary(UnaryOp::rsqrt, variance);
+    const ExprId y = f.b.binary(BinaryOp::mul, centered, scale);
+    f.output("y", DType::f32, f.b.view(y, {f.m, channels}));
+    constexpr std::int64_t kPixels = 1 << 15, kGroups = 8;
+    const std::vector<std::int64_t> extents{kPixels, ir::kUnknownExtent, ir::kUnknownExtent,
+                                            kGroups};
+    const ir::Kernel split = split_long_rows(f.kernel, extents);
+    EXPECT_EQ(ir::verify(split), "");
+    Row in = random_row(kPixels * kGroups * 4);
+    const Row expected = run(f.kernel, in, kPixels, kGroups * 4),
+              actual = run(split, in, kPixels, kGroups * 4);
+    for (std::size_t i = 0; i < expected.size(); ++i) ASSERT_NEAR(expected[i], actual[i], 1e-9);
+    LowerOptions options;
+    options.extents = extents;
+    const auto pipeline = stages(f.kernel, options);
+    ASSERT_TRUE(pipeline && lower(f.kernel, options));
+    EXPECT_EQ(pipeline->stages.size(), 4u);  // columns of parts; sum; deviation; result
+    // Few elements stay with one thread block a group.
+    EXPECT_EQ(
+        split_long_rows(f.kernel, {1000, ir::kUnknownExtent, ir::kUnknownExtent, 8}).exprs.size(),
+        f.kernel.exprs.size());
+}
+
 // A product's dimensions stay whole: its result is read part by part as it lies in memory.
 TEST(LongRows, AfterAProductPartsAreWholeDimensions) {
     Fixture f("pixels");

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <limits>
 #include <map>
+#include <numeric>
 #include <optional>
 
 #include "ir/dims.h"
@@ -29,6 +30,7 @@ constexpr std::int64_t kMaxPart = 4096, kMinPart = 32;
 // Thread blocks that keep a GPU busy, and the elements for which that matters.
 constexpr std::int64_t kManyBlocks = 264, kManyElements = 1 << 20;
 constexpr std::int64_t kColumnsPerBlock = 32;  // if neighbouring rows are neighbours in memory
+constexpr std::int64_t kMaxColumnPart = 512;   // stays in L1 if it is read again, for a deviation
 
 // The largest divisor of `number` that is at most `most`.
 std::int64_t divisor(std::int64_t number, std::int64_t most) {
@@ -105,9 +107,8 @@ class Splitter {
         return to_[dim].extent ? *to_[dim].extent : extents_[ir::index(dim)];
     }
     std::int64_t count(const Dims& dims) const {
-        std::int64_t product = 1;
-        for (const DimId dim : dims) product *= extent(dim);
-        return product;
+        return std::accumulate(dims.begin(), dims.end(), std::int64_t{1},
+                               [&](std::int64_t n, DimId dim) { return n * extent(dim); });
     }
 
     // The reduction in two steps; nullopt if it stays one.
@@ -159,9 +160,6 @@ class Splitter {
         }
         return build_.view(moved(id), dims);
     }
-    ExprId length_of(const Parts& parts) {
-        return build_.literal(static_cast<double>(parts.length));
-    }
 
     // sum((x - sum(x) / n) * (x - sum(x) / n)), where `sum` is sum(x) over the same dimensions.
     bool is_sum_of_squares(ExprId id, ExprId sum) const {
@@ -204,7 +202,8 @@ class Splitter {
 
     // The mean of each part, from its sum.
     ExprId mean_of_part(const Split& sum) {
-        return build_.binary(BinaryOp::div, sum.part, length_of(sum.parts));
+        return build_.binary(BinaryOp::div, sum.part,
+                             build_.literal(static_cast<double>(sum.parts.length)));
     }
     ExprId squares_of_part(ExprId sum) {
         const Split& split = split_.at(sum);
@@ -246,7 +245,7 @@ class Splitter {
                 const ExprId whole = subtracted(std::get<ir::Binary>(from_[reduce.x].node).a);
                 const ExprId away = build_.binary(BinaryOp::sub, mean_of_part(first), whole);
                 const ExprId square = build_.binary(BinaryOp::mul, away, away);
-                const ExprId length = length_of(first.parts);
+                const ExprId length = build_.literal(static_cast<double>(first.parts.length));
                 const ExprId moved = build_.binary(BinaryOp::mul, square, length);
                 part = build_.binary(BinaryOp::add, part, moved);
             } else {
@@ -268,21 +267,33 @@ class Splitter {
         for (const DimId dim : all)
             if (extent(dim) < 1) return std::nullopt;
         if (is_flipped(over) || all.empty()) return std::nullopt;
-        const std::int64_t length = count(over), rows = count(all) / length;
-        const bool contiguous = contains(over, all.back());
+        const Dims columns = columns_within(all, over);
+        Dims first = over;  // what the parts are made of
+        std::erase_if(first, [&](DimId dim) { return contains(columns, dim); });
+        const std::int64_t length = count(first), rows = count(all) / length;
+        const bool contiguous = columns.empty() && contains(over, all.back());
         const std::int64_t blocks =
             contiguous ? rows : (rows + kColumnsPerBlock - 1) / kColumnsPerBlock;
-        const bool idle = blocks < kManyBlocks && rows * length >= kManyElements;
-        if (!idle && (!contiguous || length <= kLongestRow)) return std::nullopt;
-        Parts parts = contiguous ? contiguous_parts(all, over) : column_parts(over, blocks);
+        const bool many = rows * length >= kManyElements, idle = many && blocks < kManyBlocks;
+        const bool too_long = contiguous && length > kLongestRow;
+        if (!idle && !too_long && (!many || columns.empty())) return std::nullopt;
+        Parts parts = contiguous ? contiguous_parts(all, over) : column_parts(first, blocks);
         // A dimension may be split now.
         for (const DimId dim : elements(from_[reduce.x].type.dims))
             if (contains(elements(reduce.over), dim) && !contains(parts.inner, dim))
                 parts.outer.push_back(dim);
         parts.length = count(parts.inner);
-        if (parts.outer.empty() || count(parts.outer) == 1 || parts.length < kMinPart)
-            return std::nullopt;
-        return parts;
+        const bool splits = count(parts.outer) > 1 && parts.length >= kMinPart;
+        return splits ? std::optional(parts) : std::nullopt;
+    }
+
+    // A short run at the end of the row, apart from the rest of it, such as a group's channels in
+    // images that are channels last: the rest is reduced first, with these as columns.
+    Dims columns_within(const Dims& all, const Dims& over) const {
+        Dims run;
+        for (std::size_t i = all.size(); i-- > 0 && contains(over, all[i]);) run.push_back(all[i]);
+        if (run.empty() || run.size() == over.size() || count(run) >= kMinPart) return {};
+        return run;
     }
 
     bool is_flipped(const Dims& over) const {
@@ -322,8 +333,8 @@ class Splitter {
         const DimId longest = std::ranges::max(over, {}, [&](DimId dim) { return extent(dim); });
         const std::int64_t wanted = (2 * kManyBlocks + blocks - 1) / blocks;
         if (!may_split(longest)) return whole_column_parts(over, wanted);
-        const std::int64_t inner =
-            divisor(extent(longest), std::max(kMinPart, extent(longest) / wanted));
+        const std::int64_t most = std::min(kMaxColumnPart, extent(longest) / wanted);
+        const std::int64_t inner = divisor(extent(longest), std::max(kMinPart, most));
         Parts parts;
         for (const DimId dim : over)
             parts.inner.push_back(dim == longest && inner < extent(dim) ? split(dim, inner) : dim);

@@ -185,6 +185,16 @@ struct ThreadRow {
         for (int64_t i = 0; i < count; ++i) all = Op::combine(all, value(i));
         return all;
     }
+    // The same for a constant count, so that coordinates computed from `i` are constants.
+    template <class Op, int kCount, class Value>
+    __device__ static auto reduce(Value value) {
+        constexpr int kUnrolled = kCount <= 128 ? kCount : 8;
+        using T = decltype(value(0));
+        T all = Op::template identity<T>();
+#pragma unroll kUnrolled
+        for (int i = 0; i < kCount; ++i) all = Op::combine(all, value(i));
+        return all;
+    }
 };
 
 }  // namespace fact

@@ -58,16 +58,28 @@ class ElementWriter : RowsText {
                    : "[&](int64_t at)";
     }
 
+    // How many elements a thread reduces by itself, if that is a constant; else 0.
+    std::int64_t unrolled() const {
+        if (row_shape(kernel_, form_).type != "ThreadRow") return 0;
+        std::int64_t length = 1;
+        for (const ir::DimId dim : form_.over) length *= kernel_[dim].extent.value_or(0);
+        return length;
+    }
+
     void reduction(ir::ExprId id, const ir::Reduce& reduce) {
         declare(text_, reduce.x, false);
         const std::string name = text_.fresh(kernel_[id].name);
+        const std::string op(ir::info(reduce.op).kernels_name);
+        const std::int64_t length = unrolled();
+        const std::string begin =
+            length == 0 ? fmt::format("Row::reduce<{}>({}, {}", op, count(form_.over), lambda())
+            : form_.over.size() == 1 ? fmt::format("Row::reduce<{}, {}>({}", op, length, lambda())
+                                     : fmt::format("Row::reduce<{}, {}>([&](int at)", op, length);
         {
-            auto body = out_.block(
-                fmt::format("auto const {} = Row::reduce<{}>({}, {}", name,
-                            ir::info(reduce.op).kernels_name, count(form_.over), lambda()),
-                ");", kernel_.line_of(kernel_[id].span));
+            auto body = out_.block(fmt::format("auto const {} = {}", name, begin), ");",
+                                   kernel_.line_of(kernel_[id].span));
             ExpressionText inside = text_;
-            if (form_.over.size() > 1) decompose("at", form_.over);
+            if (form_.over.size() > 1) decompose("at", form_.over, length == 0);
             declare(inside, reduce.x, true);
             return_reduced(inside, id, reduce.x);
         }

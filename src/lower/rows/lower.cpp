@@ -5,6 +5,7 @@
 #include "lower/rows/flips.h"
 #include "lower/rows/record.h"
 #include "lower/rows/source.h"
+#include "lower/rows/strips.h"
 #include "lower/rows/turned.h"
 
 namespace fact::lower {
@@ -59,6 +60,9 @@ Lowered with_windows(const ir::Kernel& kernel, RowsForm form, const RowsFacts& f
                 for (const ir::DimId part : kernel.factors({kernel[places].window->of}))
                     fixed.fix(part);
     form.narrow = all_known && rows < static_cast<double>(kMaxCount);
+    if (const auto strips = strip_form(fixed.kernel, form, facts))
+        return {strips_source(fixed.kernel, *strips),
+                strips_record(fixed.kernel, *strips, facts.arch), fixed.extents};
     return {element_rows_source(fixed.kernel, form), rows_record(fixed.kernel, form, facts.arch),
             fixed.extents};
 }

@@ -11,7 +11,6 @@ namespace fact::lower {
 
 namespace {
 
-constexpr int kRowThreads = 256;        // as in rows.cuh
 constexpr std::int64_t kShortRow = 32;  // the longest row that one thread takes
 // The same for windows: neighbouring rows overlap, and threads that share one would read little.
 constexpr std::int64_t kShortWindow = 1024;

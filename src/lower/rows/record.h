@@ -6,6 +6,8 @@
 
 namespace fact::lower {
 
+inline constexpr int kRowThreads = 256;  // as in rows.cuh
+
 // The dimensions whose extents are members of the arguments, in order: all that are not constant.
 std::vector<ir::DimId> extent_fields(const ir::Kernel& kernel, const RowsForm& form);
 

@@ -51,7 +51,8 @@ class RowsText {
     void decompose(const std::string& number, const Dims& dims, bool wide = true);
 
     // Declares the coordinates that a window reads at, and returns the text of what it reads.
-    std::string windowed(ExpressionText& text, const ir::Window& window, std::uint32_t param);
+    virtual std::string windowed(ExpressionText& text, const ir::Window& window,
+                                 std::uint32_t param);
     // The text of a parameter or coordinate that is read backwards.
     std::string flipped(const FlippedLeaf& leaf) const;
     // Whether any of the dimensions is along the row.

@@ -62,10 +62,10 @@ class KernelWriter {
     std::string write_windows(graph::NodeId node);
     struct OpenWindows {
         ir::ExprId x{};
-        std::vector<ir::DimId> places, taps;  // `taps`: those of more than one element
+        std::vector<ir::DimId> places, taps;  // `taps`: those that are left to be reduced
     };
     OpenWindows open_windows(const AxisWindows& windows, ir::ExprId x,
-                             const std::vector<ir::DimId>& of, bool largest);
+                             const std::vector<ir::DimId>& of, graph::WindowKind kind);
     ir::DimId taps_dim(const AxisWindow& window);
     ir::DimId fresh_dim(const std::string& name, std::optional<std::int64_t> extent);
     // `x` reduced over dimensions of one element.

@@ -63,10 +63,10 @@ Dims KernelWriter::dims_of(const std::vector<Axis>& axes) const {
     return dims;
 }
 
-// `x`, which has the dimensions `of`, seen through the node's windows. Single taps are reduced at
-// once: no weight has such a dimension.
+// `x`, which has the dimensions `of`, seen through the node's windows. Single taps of a product are
+// reduced at once: no weight has such a dimension.
 KernelWriter::OpenWindows KernelWriter::open_windows(const AxisWindows& windows, ExprId x,
-                                                     const Dims& of, bool largest) {
+                                                     const Dims& of, WindowKind kind) {
     OpenWindows open;
     Dims single_taps;
     for (std::size_t i = 0; i < of.size(); ++i) {
@@ -76,10 +76,12 @@ KernelWriter::OpenWindows KernelWriter::open_windows(const AxisWindows& windows,
         kernel_.dims[ir::index(places)].window =
             ir::WindowRule{of[i], taps, rule.stride, rule.dilation, rule.before, rule.after};
         open.places.push_back(places);
-        (rule.taps == 1 ? single_taps : open.taps).push_back(taps);
+        const bool reduced = rule.taps == 1 && kind == WindowKind::convolution;
+        (reduced ? single_taps : open.taps).push_back(taps);
     }
     constexpr double kInfinity = std::numeric_limits<double>::infinity();
-    if (!of.empty()) x = build_.window(x, open.places, largest ? -kInfinity : 0);
+    const double outside = kind == WindowKind::largest ? -kInfinity : 0;
+    if (!of.empty()) x = build_.window(x, open.places, outside);
     open.x = without(x, single_taps);
     return open;
 }
@@ -157,7 +159,7 @@ std::string KernelWriter::write_windows(graph::NodeId id) {
         of.push_back(exposed[i + 1].front());
     }
     const OpenWindows open =
-        read->transposed ? open_phases(windows, x) : open_windows(windows, x, of, largest);
+        read->transposed ? open_phases(windows, x) : open_windows(windows, x, of, read->kind);
     std::optional<ExprId> weight, product;
     if (read->weight) weight = phased_weight(windows, build_.param(param_of(id, "weight")));
     if (read->kind == WindowKind::convolution) product = convolved(windows, open, *weight);
@@ -172,6 +174,17 @@ std::string KernelWriter::write_windows(graph::NodeId id) {
             // A kernel that sees through windows reverses nothing.
             if (std::holds_alternative<ir::Flip>(kernel_[*weight].node)) {
                 kernel_.exprs[ir::index(*weight)].name = unique("reversed");
+                kernel_.exprs[ir::index(*weight)].stored = true;
+            }
+            // Neighbouring channels are read in one access, and so should be their weights.
+            Dims own = dims, taps = open.taps;
+            std::erase_if(own, [&](DimId dim) { return ir::contains(open.taps, dim); });
+            std::erase_if(taps, [&](DimId dim) { return !ir::contains(dims, dim); });
+            const bool channels_last =
+                !own.empty() && forms_->sorted(joined(own, open.places)).back() == own.back();
+            if (channels_last && !taps.empty()) {
+                *weight = build_.permute(*weight, joined(taps, own));
+                kernel_.exprs[ir::index(*weight)].name = unique("by_taps");
                 kernel_.exprs[ir::index(*weight)].stored = true;
             }
             std::vector<ExprId> both{x, build_.permute(*weight, forms_->sorted(dims))};

@@ -15,7 +15,7 @@ cut_kernel(__grid_constant__ Arguments const args) {
     Row::each_row(args.B * 98, [&](int row) {
         int const p = row % 98;
         int const b = row / 98;
-        auto const t0 = Row::reduce<Max>(int64_t{1}, [&](int c1) {
+        auto const t0 = Row::reduce<Max, 1>([&](int c1) {
             int const i_2 = p + c1 + 1;
             int const c2 = i_2 % 2;
             int const i = i_2 / 2;

@@ -1,0 +1,172 @@
+#include <algorithm>
+
+#include "ir/dims.h"
+#include "ir/extents.h"
+#include "ir/needed.h"
+#include "lower/rows/strips.h"
+#include "support/division.h"
+
+namespace fact::lower {
+
+namespace {
+
+using ir::DimId;
+using ir::ExprId;
+
+constexpr std::int64_t kManyThreads = 132 * 1024;  // that keep a GPU busy
+constexpr std::int64_t kMostRegisters = 96;        // for sums and what a line holds
+constexpr std::int64_t kMostTaps = 1024;           // of a window
+constexpr int kMostNeighbours = 8, kMostPlaces = 4, kMostPlacesOfOne = 8;
+
+class Chooser {
+  public:
+    Chooser(const ir::Kernel& kernel, const RowsForm& form, const RowsFacts& facts)
+        : kernel_(kernel), facts_(facts) {
+        found_.dims = form;
+    }
+
+    std::optional<StripForm> run() {
+        if (!found_.dims.narrow || found_.dims.scan || !find_window() || !find_strip() ||
+            !can_read_all())
+            return std::nullopt;
+        choose_neighbours();
+        choose_places();
+        return found_;
+    }
+
+  private:
+    bool find_window() {
+        int windows = 0, reductions = 0;
+        for (const ExprId id : found_.dims.order) {
+            if (std::holds_alternative<ir::Window>(kernel_[id].node)) found_.window = id, ++windows;
+            if (std::holds_alternative<ir::Reduce>(kernel_[id].node))
+                found_.reduction = id, ++reductions;
+        }
+        if (windows != 1 || reductions != 1 || !info(kernel_[found_.reduction].type.dtype).floating)
+            return false;
+        const auto& window = std::get<ir::Window>(kernel_[found_.window].node);
+        found_.images = *windowed_param(kernel_, found_.window);
+        if (!info(kernel_.params[found_.images].type.dtype).floating) return false;
+        std::int64_t taps = 1;
+        for (const DimId places : window.places) {
+            const ir::WindowRule& rule = *kernel_[places].window;
+            if (!kernel_[rule.taps].extent || !kernel_[rule.of].factors.empty() ||
+                !kernel_[places].factors.empty() || !ir::contains(found_.dims.over, rule.taps))
+                return false;
+            taps *= *kernel_[rule.taps].extent;
+        }
+        return found_.dims.over.size() == window.places.size() && taps <= kMostTaps;
+    }
+
+    // Neighbours are along what is innermost in memory, strips along the innermost other places.
+    bool find_strip() {
+        const auto& rows = found_.dims.rows;
+        if (rows.empty()) return false;
+        found_.neighbours = rows.back();
+        const auto innermost = kernel_.factors(kernel_.params[found_.images].type.dims).back();
+        const bool windowed = kernel_[found_.neighbours].window.has_value();
+        if (innermost != (windowed ? kernel_[found_.neighbours].window->of : found_.neighbours))
+            return false;
+        for (std::size_t i = 1; i < rows.size(); ++i)
+            if (!kernel_[rows[i]].extent) return false;
+        const auto& places = std::get<ir::Window>(kernel_[found_.window].node).places;
+        for (auto dim = rows.rbegin(); dim != rows.rend(); ++dim) {
+            if (*dim == found_.neighbours || !ir::contains(places, *dim)) continue;
+            found_.strip = *dim;
+            return kernel_[*dim].extent.has_value();
+        }
+        return false;
+    }
+
+    bool has(const ir::Tensor& tensor, DimId dim) const {
+        return ir::contains(kernel_.factors(tensor.type.dims), dim);
+    }
+
+    // Results have the neighbours innermost. What the reduction reads besides the images is the
+    // same for all places of a strip.
+    bool can_read_all() const {
+        const auto reduced =
+            ir::needed_for(kernel_, {std::get<ir::Reduce>(kernel_[found_.reduction].node).x},
+                           [&](ExprId id) { return id == found_.window; });
+        for (std::size_t i = 0; i < kernel_.exprs.size(); ++i) {
+            const auto* param = std::get_if<ir::Param>(&kernel_.exprs[i].node);
+            if (!param || !reduced[i]) continue;
+            const ir::Tensor& tensor = kernel_.params[param->index];
+            if (has(tensor, found_.neighbours) && has(tensor, found_.strip)) return false;
+        }
+        return std::ranges::all_of(kernel_.outputs, [&](const ir::Output& output) {
+            return info(output.tensor.type.dtype).floating &&
+                   is_innermost(kernel_, output.tensor, found_.neighbours);
+        });
+    }
+
+    void choose_neighbours() {
+        if (kernel_[found_.neighbours].window || !kernel_[found_.neighbours].extent) return;
+        const std::int64_t extent = *kernel_[found_.neighbours].extent;
+        const auto fits = [&](int count) {
+            const auto fits_tensor = [&](std::size_t number, const ir::Tensor& tensor) {
+                const int bytes = std::min(16, count * info(tensor.type.dtype).bytes);
+                return !is_innermost(kernel_, tensor, found_.neighbours) ||
+                       number >= facts_.alignment.size() || facts_.alignment[number] >= bytes;
+            };
+            bool all = extent % count == 0 &&
+                       count * info(kernel_.params[found_.images].type.dtype).bytes <= 16;
+            for (std::size_t i = 0; i < kernel_.params.size(); ++i)
+                all = all && fits_tensor(i, kernel_.params[i]);
+            for (std::size_t i = 0; i < kernel_.outputs.size(); ++i)
+                all = all && fits_tensor(kernel_.params.size() + i, kernel_.outputs[i].tensor);
+            return all;
+        };
+        for (int count = kMostNeighbours; count > 1; count /= 2)
+            if (fits(count)) {
+                found_.num_neighbours = count;
+                return;
+            }
+    }
+
+    void choose_places() {
+        const ir::WindowRule& rule = *kernel_[found_.strip].window;
+        const std::int64_t reach = (*kernel_[rule.taps].extent - 1) * rule.dilation + 1;
+        if (rule.stride >= reach) return;  // places share nothing
+        std::int64_t rows = 1;
+        for (const DimId dim : found_.dims.rows)
+            rows *= std::max<std::int64_t>(1, facts_.known(kernel_, dim));
+        const int bytes = info(kernel_.params[found_.images].type.dtype).bytes;
+        const auto fits = [&](std::int64_t count) {
+            const std::int64_t line = line_length(kernel_, found_.strip, count);
+            const std::int64_t registers =
+                found_.num_neighbours * count + ceil_div(line * found_.num_neighbours * bytes, 4);
+            return count <= *kernel_[found_.strip].extent && registers <= kMostRegisters &&
+                   rows / (found_.num_neighbours * count) >= kManyThreads;
+        };
+        for (int count = found_.num_neighbours > 1 ? kMostPlaces : kMostPlacesOfOne; count > 1;
+             count /= 2)
+            if (fits(count)) {
+                found_.num_places = count;
+                return;
+            }
+    }
+
+    const ir::Kernel& kernel_;
+    const RowsFacts& facts_;
+    StripForm found_;
+};
+
+}  // namespace
+
+bool is_innermost(const ir::Kernel& kernel, const ir::Tensor& tensor, DimId dim) {
+    const auto factors = kernel.factors(tensor.type.dims);
+    return !factors.empty() && factors.back() == dim;
+}
+
+std::int64_t line_length(const ir::Kernel& kernel, DimId strip, std::int64_t places) {
+    const ir::WindowRule& rule = *kernel[strip].window;
+    return (places - 1) * rule.stride + (*kernel[rule.taps].extent - 1) * rule.dilation + 1;
+}
+
+std::optional<StripForm> strip_form(const ir::Kernel& kernel, const RowsForm& form,
+                                    const RowsFacts& facts) {
+    return Chooser(kernel, form, facts).run();
+}
+
+}  // namespace fact::lower

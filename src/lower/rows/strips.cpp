@@ -1,0 +1,254 @@
+#include "lower/rows/strips.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cstdlib>
+
+#include "ir/dims.h"
+#include "ir/needed.h"
+#include "lower/record/extent_terms.h"
+#include "lower/rows/record.h"
+#include "lower/rows/rows_text.h"
+#include "support/division.h"
+
+namespace fact::lower {
+
+namespace {
+
+using ir::DimId;
+using ir::ExprId;
+
+constexpr std::int64_t kMostUnrolled = 16;  // taps in straight-line code
+
+const ir::WindowRule& rule_of(const ir::Kernel& kernel, DimId places) {
+    return *kernel[places].window;
+}
+
+class StripsWriter : RowsText {
+  public:
+    StripsWriter(const ir::Kernel& kernel, const StripForm& form)
+        : RowsText(kernel, form.dims),
+          strips_(form),
+          window_(std::get<ir::Window>(kernel[form.window].node)) {}
+
+    std::string write() {
+        preamble("strips");
+        arguments();
+        out_.line();
+        for (const char* word : {"args", "item", "at", "F", "place", "i"}) text_.reserve(word);
+        for (const auto* dims : {&form_.rows, &form_.over})
+            for (const DimId dim : *dims) name_coordinate(text_, dim);
+        entry();
+        return out_.text();
+    }
+
+  private:
+    // How many items there are along a dimension of the rows, as text.
+    std::string items(DimId dim) const {
+        if (!kernel_[dim].extent) return extent(dim);
+        std::int64_t count = *kernel_[dim].extent;
+        if (dim == strips_.neighbours) count /= strips_.num_neighbours;
+        if (dim == strips_.strip) count = ceil_div(count, std::int64_t{strips_.num_places});
+        return std::to_string(count);
+    }
+
+    void entry() {
+        out_.line("extern \"C\" __global__ void __launch_bounds__(kRowThreads)");
+        auto body = out_.block(
+            fmt::format("{}_kernel(__grid_constant__ Arguments const args)", kernel_.name));
+        out_.line(fmt::format("using F = Functions<{}>;", function_type()));
+        std::vector<std::string> counts;
+        for (const DimId dim : form_.rows) counts.push_back(items(dim));
+        auto loop = out_.block(
+            fmt::format("ThreadRow::each_row({}, [&](int item)", fmt::join(counts, " * ")), ");");
+        std::int64_t inner = 1;  // items of the dimensions after this one, which are constants
+        for (std::size_t i = form_.rows.size(); i-- > 0;) {
+            const DimId dim = form_.rows[i];
+            std::string at = inner == 1 ? "item" : fmt::format("item / {}", inner);
+            if (i > 0) at += " % " + counts[i];
+            if (dim == strips_.neighbours && strips_.num_neighbours > 1)
+                at += fmt::format(" * {}", strips_.num_neighbours);
+            if (dim == strips_.strip && strips_.num_places > 1)
+                at += fmt::format(" * {}", strips_.num_places);
+            out_.line(fmt::format("int const {} = {};", coordinates_.at(dim), at));
+            if (i > 0) inner *= std::stoll(counts[i]);
+        }
+        reduction();
+        store();
+    }
+
+    // The loop over taps; along the strip, a line of the images serves all places and taps.
+    void reduction() {
+        const auto& reduce = std::get<ir::Reduce>(kernel_[strips_.reduction].node);
+        const DimId taps = rule_of(kernel_, strips_.strip).taps;
+        Dims others;
+        std::int64_t all = *kernel_[taps].extent;
+        for (const DimId dim : form_.over)
+            if (dim != taps) others.push_back(dim), all *= *kernel_[dim].extent;
+        const std::string name = text_.fresh(kernel_[strips_.reduction].name);
+        out_.line(fmt::format("Reduced<{}, {}, {}> {};", ir::info(reduce.op).kernels_name,
+                              strips_.num_places, strips_.num_neighbours, name),
+                  kernel_.line_of(kernel_[strips_.reduction].span));
+        if (others.empty()) {
+            add_line(name, taps, reduce.x);
+        } else {
+            out_.line(all > kMostUnrolled ? "#pragma unroll 1" : "#pragma unroll");
+            const std::string at = others.size() == 1 ? coordinates_.at(others.front()) : "at";
+            auto loop = out_.block(fmt::format("for (int {0} = 0; {0} < {1}; ++{0})", at,
+                                               all / *kernel_[taps].extent));
+            if (others.size() > 1) decompose("at", others, false);
+            add_line(name, taps, reduce.x);
+        }
+        text_.set(strips_.reduction, name + ".at(place, i)");
+    }
+
+    void add_line(const std::string& name, DimId taps, ExprId x) {
+        ExpressionText text = text_;
+        read_line(text);
+        const std::string tap = coordinates_.at(taps);
+        out_.line("#pragma unroll");
+        auto loop = out_.block(
+            fmt::format("for (int {0} = 0; {0} < {1}; ++{0})", tap, *kernel_[taps].extent));
+        read_neighbours(text, {x});
+        auto body = out_.block(fmt::format("{}.add([&](int place, int i)", name), ");");
+        const auto outer = coordinates_;
+        coordinates_[strips_.strip] += " + place";
+        coordinates_[strips_.neighbours] += " + i";
+        declare(text, x, false);
+        declare(text, x, true);
+        out_.line(fmt::format("return {};", text.use(x)));
+        coordinates_ = outer;
+    }
+
+    // Declares the line of the images that the windows of this strip see.
+    void read_line(ExpressionText& text) {
+        const auto outer = coordinates_;
+        const ir::Tensor& images = kernel_.params[strips_.images];
+        std::string inside_others;
+        DimId along{};
+        for (const DimId places : window_.places) {
+            const ir::WindowRule& rule = rule_of(kernel_, places);
+            std::string at = coordinates_.at(places);
+            if (rule.stride != 1) at += fmt::format(" * {}", rule.stride);
+            const bool is_strip = places == strips_.strip;
+            if (!is_strip) {
+                at += " + " + coordinates_.at(rule.taps);
+                if (rule.dilation != 1) at += fmt::format(" * {}", rule.dilation);
+            }
+            if (rule.before != 0)
+                at += fmt::format(" {} {}", rule.before > 0 ? '-' : '+', std::abs(rule.before));
+            name_coordinate(text, rule.of);
+            out_.line(fmt::format("int const {} = {};", coordinates_[rule.of], at));
+            if (is_strip)
+                along = rule.of;
+            else if (rule.before > 0 || rule.after > 0)
+                inside_others +=
+                    fmt::format("{}inside({}, {})", inside_others.empty() ? "" : " && ",
+                                coordinates_[rule.of], extent(rule.of));
+        }
+        line_ = text.fresh(images.name);
+        out_.line(fmt::format(
+            "Line<{}, {}, {}> const {}(&{}, args.{}.strides[{}], {}, {}, {}, {});",
+            info(images.type.dtype).cuda, strips_.num_neighbours,
+            line_length(kernel_, strips_.strip, strips_.num_places), line_, element(images),
+            emit::identifier(images.name), ir::position(images.type.dims, along),
+            coordinates_[along], extent(along), inside_others.empty() ? "true" : inside_others,
+            emit::float_literal(window_.outside)));
+        coordinates_ = outer;
+    }
+
+    // Declares the neighbours of all tensors that these values read, besides the images.
+    void read_neighbours(ExpressionText& text, const std::vector<ExprId>& roots) {
+        const auto needed = ir::needed_for(
+            kernel_, roots, [&](ExprId id) { return text.has(id) || id == strips_.window; });
+        for (std::size_t i = 0; i < kernel_.exprs.size(); ++i) {
+            const auto* param = std::get_if<ir::Param>(&kernel_.exprs[i].node);
+            if (!param || !needed[i] || text.has(static_cast<ExprId>(i))) continue;
+            const ir::Tensor& tensor = kernel_.params[param->index];
+            if (!is_innermost(kernel_, tensor, strips_.neighbours)) continue;
+            const std::string name = text.fresh(tensor.name);
+            out_.line(fmt::format("auto const {} = neighbours<{}>({});", name,
+                                  strips_.num_neighbours, element(tensor)),
+                      kernel_.line_of(tensor.span));
+            text.set(static_cast<ExprId>(i), name + "[i]");
+        }
+    }
+
+    void store() {
+        out_.line("#pragma unroll");
+        auto loop =
+            out_.block(fmt::format("for (int place = 0; place < {}; ++place)", strips_.num_places));
+        if (*kernel_[strips_.strip].extent % strips_.num_places != 0)
+            out_.line(fmt::format("if ({} + place >= {}) break;", coordinates_.at(strips_.strip),
+                                  extent(strips_.strip)));
+        const auto outer = coordinates_;
+        coordinates_[strips_.strip] += " + place";
+        const auto inner = coordinates_;
+        for (const ir::Output& output : kernel_.outputs) {
+            ExpressionText text = text_;
+            read_neighbours(text, {output.value});
+            auto body = out_.block(fmt::format("store_neighbours<{}>({}, [&](int i)",
+                                               strips_.num_neighbours, element(output.tensor)),
+                                   ");");
+            coordinates_[strips_.neighbours] += " + i";
+            declare(text, output.value, false);
+            declare(text, output.value, true);
+            out_.line(fmt::format("return {};", text.use(output.value)),
+                      kernel_.line_of(kernel_[output.value].span));
+            coordinates_ = inner;
+        }
+        coordinates_ = outer;
+    }
+
+    std::string load(const ir::Param& param, const Flips& flips) const override {
+        return fmt::format("widen({})", element(kernel_.params[param.index], flips));
+    }
+
+    std::string windowed(ExpressionText&, const ir::Window&, std::uint32_t) override {
+        const ir::WindowRule& rule = rule_of(kernel_, strips_.strip);
+        const auto times = [](const std::string& at, std::int64_t factor) {
+            return factor == 1 ? at : fmt::format("{} * {}", at, factor);
+        };
+        return fmt::format("{}.at({} + {}, i)", line_, times("place", rule.stride),
+                           times(coordinates_.at(rule.taps), rule.dilation));
+    }
+
+    const StripForm& strips_;
+    const ir::Window& window_;
+    std::string line_;  // what the windows see
+};
+
+}  // namespace
+
+std::string strips_source(const ir::Kernel& kernel, const StripForm& form) {
+    return StripsWriter(kernel, form).write();
+}
+
+LaunchRecord strips_record(const ir::Kernel& kernel, const StripForm& form, std::string_view arch) {
+    LaunchRecord record = element_record(
+        kernel, form.dims, arch,
+        fmt::format("a thread {} places of {} neighbours", form.num_places, form.num_neighbours));
+    const auto add = [&](std::size_t number, const ir::Tensor& tensor) {
+        if (form.num_neighbours == 1 || !is_innermost(kernel, tensor, form.neighbours)) return;
+        const int bytes = form.num_neighbours * info(tensor.type.dtype).bytes;
+        record.alignments.push_back({static_cast<int>(number), std::min(16, bytes), 1});
+    };
+    for (std::size_t i = 0; i < kernel.params.size(); ++i)
+        if (ir::is_read(kernel, i)) add(i, kernel.params[i]);
+    for (std::size_t i = 0; i < kernel.outputs.size(); ++i)
+        add(kernel.params.size() + i, kernel.outputs[i].tensor);
+    // The last places of a strip may be missing: a thread has at least so many.
+    const std::int64_t extent = *kernel[form.strip].extent,
+                       strips = ceil_div(extent, std::int64_t{form.num_places});
+    Launch& launch = record.launches.front();
+    launch.grid =
+        LinearGrid{extent_of(kernel, form.dims.rows),
+                   static_cast<int>(kRowThreads * form.num_neighbours * (extent / strips))};
+    record.counts.push_back(extent_of(kernel, form.dims.rows));
+    launch.block = kRowThreads;
+    return record;
+}
+
+}  // namespace fact::lower

@@ -8,6 +8,7 @@
 
 #include "compose/package.h"
 #include "compose/rewrite.h"
+#include "driver/strides.h"
 #include "graph/graph_json.h"
 #include "graph/pt2_archive.h"
 #include "package/files.h"
@@ -42,6 +43,48 @@ compose::Candidate candidate(const match::Pattern& pattern, const Realizations& 
         out.fused.median_us = std::sqrt(r.single.median_us * as_single * r.sustained.median_us);
     }
     return out;
+}
+
+// The calls of a package with the launch records of their kernels.
+using Calls = std::map<std::string, std::pair<const graph::FusedCall*, LaunchRecord>>;
+
+Result<Calls> calls_of(const compose::Package& package, const Realizations& realizations) {
+    Calls calls;
+    for (const auto& call : package.calls) {
+        const auto file = realizations.at(call.kernel).folder / "record.json";
+        const auto text = read_file(file);
+        if (!text) return text.error();
+        auto record = launch_record_from_json(*text);
+        if (!record) return Error{file.string() + ": " + record.error().message, {}};
+        calls[call.id] = {&call, std::move(*record)};
+    }
+    return calls;
+}
+
+// Lets kernels write into cats where their launcher would accept that.
+Result<std::vector<compose::WrittenCat>> place_parts(compose::Package& package,
+                                                     const Realizations& realizations) {
+    const auto calls = calls_of(package, realizations);
+    if (!calls) return calls.error();
+    return compose::write_in_place(
+        package.graph,
+        [&](const graph::Graph& graph, const graph::Node& node, const compose::Layouts& layouts) {
+            std::map<std::string, graph::TensorType> types;
+            const auto add = [&](graph::ValueId value) {
+                const auto at = layouts.find(value);
+                if (at != layouts.end())
+                    types[graph[value].name] = at->second;
+                else if (graph[value].type)
+                    types[graph[value].name] = *graph[value].type;
+            };
+            for (const auto value : graph::tensor_inputs(node)) add(value);
+            for (const auto value : node.outputs) add(value);
+            const auto& [call, record] = calls->at(node.name);
+            return refused_by_launcher(*call, record,
+                                       [&](const std::string& value) -> const graph::TensorType& {
+                                           return types.at(value);
+                                       });
+        });
 }
 
 }  // namespace
@@ -101,6 +144,11 @@ Result<compose::Package> assemble(const RunFolder& run, const Settings& settings
         package.device = r.device;
         package.measured = r.measured;
     }
+    auto cats = place_parts(package, realizations);
+    if (!cats) return cats.error();
+    if (const auto wrong = graph::verify(package.graph); !wrong.empty())
+        throw InternalError("write_in_place: " + wrong);
+    package.cats = std::move(*cats);
     return package;
 }
 
@@ -141,6 +189,7 @@ Result<Composed> compose_stage(const RunFolder& run, const Settings& settings,
     composed.contents = std::move(*contents);
     composed.inputs = fs::absolute(output).string() + "\n" + package_inputs(composed.contents, run);
     composed.package = output;
+    composed.cats = package->cats;
     if (run.current("compose", composed.inputs) && package::check_nothing_else(output))
         return composed;
     auto staged = compose::StagedPackage::write(*package, output);

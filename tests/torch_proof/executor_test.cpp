@@ -28,7 +28,7 @@ TEST(Executor, AViewOfAWeightCountsTheWeightsChanges) {
                     tensor({2, 4})));
     std::vector<std::int64_t> versions;
     const auto fused = [&](const std::string&) -> FusedFunction {
-        return [&](const Tensors& inputs) -> Tensors {
+        return [&](const Tensors& inputs, const Tensors&) -> Tensors {
             versions.push_back(inputs[0]._version());
             return {inputs[0].clone()};
         };

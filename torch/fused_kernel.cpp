@@ -343,11 +343,12 @@ Tensors FusedKernel::run(const Tensors& inputs, bool strict, const Tensors& into
         " is not run by its kernel, and the package was loaded with strict=True: its tensors "
         "are on the CPU");
     auto done = outputs ? state_->check_types(inputs) : Result<>(outputs.error());
-    if (done) done = run_kernel(inputs, *outputs);
-    if (!done && outputs && !into.empty()) {  // perhaps only because of where it was to write
-        outputs = allocate_outputs(inputs);
-        done = state_->check_types(inputs);
-        if (done) done = run_kernel(inputs, *outputs);
+    if (done) {
+        done = run_kernel(inputs, *outputs);
+        if (!done && !into.empty()) {  // perhaps only because of where it was to write
+            outputs = allocate_outputs(inputs);
+            done = run_kernel(inputs, *outputs);
+        }
     }
     if (done) {
         state_->count_run_on(device);

@@ -45,42 +45,36 @@ compose::Candidate candidate(const match::Pattern& pattern, const Realizations& 
     return out;
 }
 
-// The calls of a package with the launch records of their kernels.
-using Calls = std::map<std::string, std::pair<const graph::FusedCall*, LaunchRecord>>;
-
-Result<Calls> calls_of(const compose::Package& package, const Realizations& realizations) {
-    Calls calls;
-    for (const auto& call : package.calls) {
-        const auto file = realizations.at(call.kernel).folder / "record.json";
-        const auto text = read_file(file);
-        if (!text) return text.error();
-        auto record = launch_record_from_json(*text);
-        if (!record) return Error{file.string() + ": " + record.error().message, {}};
-        calls[call.id] = {&call, std::move(*record)};
-    }
-    return calls;
-}
-
 // Lets kernels write into cats where their launcher would accept that.
-Result<std::vector<compose::WrittenCat>> place_parts(compose::Package& package,
-                                                     const Realizations& realizations) {
-    const auto calls = calls_of(package, realizations);
-    if (!calls) return calls.error();
+std::vector<compose::WrittenCat> place_parts(compose::Package& package,
+                                             const Realizations& realizations) {
+    std::map<std::string, Result<LaunchRecord>> records;  // by family, of the calls around cats
+    const auto record_of = [&](const std::string& family) -> const Result<LaunchRecord>& {
+        const auto known = records.find(family);
+        if (known != records.end()) return known->second;
+        const auto text = read_file(realizations.at(family).folder / "record.json");
+        return records
+            .emplace(family,
+                     text ? launch_record_from_json(*text) : Result<LaunchRecord>(text.error()))
+            .first->second;
+    };
     return compose::write_in_place(
         package.graph,
         [&](const graph::Graph& graph, const graph::Node& node, const compose::Layouts& layouts) {
+            const auto call = std::ranges::find(package.calls, node.name, &graph::FusedCall::id);
+            const auto& record = record_of(call->kernel);
+            if (!record) return record.error().message;
             std::map<std::string, graph::TensorType> types;
-            const auto add = [&](graph::ValueId value) {
+            auto values = graph::tensor_inputs(node);
+            values.insert(values.end(), node.outputs.begin(), node.outputs.end());
+            for (const auto value : values) {
                 const auto at = layouts.find(value);
                 if (at != layouts.end())
                     types[graph[value].name] = at->second;
                 else if (graph[value].type)
                     types[graph[value].name] = *graph[value].type;
-            };
-            for (const auto value : graph::tensor_inputs(node)) add(value);
-            for (const auto value : node.outputs) add(value);
-            const auto& [call, record] = calls->at(node.name);
-            return refused_by_launcher(*call, record,
+            }
+            return refused_by_launcher(*call, *record,
                                        [&](const std::string& value) -> const graph::TensorType& {
                                            return types.at(value);
                                        });
@@ -144,11 +138,9 @@ Result<compose::Package> assemble(const RunFolder& run, const Settings& settings
         package.device = r.device;
         package.measured = r.measured;
     }
-    auto cats = place_parts(package, realizations);
-    if (!cats) return cats.error();
+    package.cats = place_parts(package, realizations);
     if (const auto wrong = graph::verify(package.graph); !wrong.empty())
         throw InternalError("write_in_place: " + wrong);
-    package.cats = std::move(*cats);
     return package;
 }
 

@@ -114,8 +114,8 @@ void tell(const compose::WrittenCat& cat, report::Report& report) {
     left->reason =
         cat.in_place == cat.parts
             ? std::string("its parts are written in place by what computes them")
-            : fmt::format("{} of its {} parts are written in place; the first other one: {}",
-                          cat.in_place, cat.parts, cat.why);
+            : fmt::format("{} of {} parts {} written in place; of the others, {}", cat.in_place,
+                          cat.parts, cat.in_place > 1 ? "are" : "is", cat.why);
     if (cat.in_place < cat.parts) return;
     report.idle.push_back(std::move(*left));
     report.left_alone.erase(left);

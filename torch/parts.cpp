@@ -39,9 +39,11 @@ Tensors outputs_of(const std::vector<graph::OutputGroup>& groups, std::size_t co
         const auto options = at::TensorOptions(scalar_type(types[0].dtype)).device(device);
         const std::size_t first = numbers[0];
         if (numbers.size() == 1) {
-            outputs[first] = first < into.size() && into[first].defined()
-                                 ? into[first]
-                                 : at::empty_strided(types[0].sizes, types[0].strides, options);
+            const bool given = first < into.size() && into[first].defined() &&
+                               std::ranges::equal(into[first].sizes(), types[0].sizes) &&
+                               into[first].scalar_type() == scalar_type(types[0].dtype);
+            outputs[first] =
+                given ? into[first] : at::empty_strided(types[0].sizes, types[0].strides, options);
             continue;
         }
         const auto all = at::empty({length}, options);

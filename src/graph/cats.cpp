@@ -8,6 +8,7 @@
 
 #include "graph/arguments.h"
 #include "graph/fused.h"
+#include "graph/image_layout.h"
 
 namespace fact::graph {
 
@@ -22,7 +23,8 @@ bool fit(const Graph& graph, const Cat& cat, const TensorType& whole) {
     std::int64_t along = 0;
     for (const ValueId part : cat.parts) {
         const auto& type = graph[part].type;
-        if (!type || type->dynamic || type->dtype != whole.dtype) return false;
+        if (!type || type->dynamic || type->dtype != whole.dtype || !has_sane_size(*type))
+            return false;
         auto sizes = type->sizes;
         if (cat.adds_dim && sizes.size() + 1 == whole.sizes.size())
             sizes.insert(sizes.begin() + static_cast<std::ptrdiff_t>(cat.dim), 1);
@@ -46,7 +48,7 @@ std::optional<Cat> read_cat(const Graph& graph, const Node& node) {
         return std::nullopt;
     cat.parts = std::get<std::vector<ValueId>>(*parts);
     const auto& whole = graph[node.outputs[0]].type;
-    if (!whole || whole->dynamic || cat.parts.empty()) return std::nullopt;
+    if (!whole || whole->dynamic || !has_sane_size(*whole)) return std::nullopt;
     const auto rank = static_cast<std::int64_t>(whole->sizes.size());
     std::int64_t dim = int_argument(node, "dim").value_or(0);
     if (dim < 0) dim += rank;

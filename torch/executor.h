@@ -14,7 +14,9 @@
 namespace fact::exec {
 
 using Tensors = std::vector<at::Tensor>;
-using FusedFunction = std::function<Tensors(const Tensors&)>;
+// The results of a fused call with these inputs. `into`: for each result, the memory to write it to
+// if that is possible, and undefined if it may be anywhere; or empty, if all of them may.
+using FusedFunction = std::function<Tensors(const Tensors& inputs, const Tensors& into)>;
 
 struct ExecutorOptions {
     c10::Device device = c10::kCPU;  // of tensors that operators create

@@ -2,7 +2,6 @@
 
 #include <ATen/ops/cat.h>
 #include <ATen/ops/empty.h>
-#include <ATen/ops/empty_strided.h>
 #include <c10/core/DeviceGuard.h>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -307,7 +306,7 @@ const graph::FusedCall& FusedKernel::call() const {
     return state_->call;
 }
 
-Result<Tensors> FusedKernel::allocate_outputs(const Tensors& inputs) const {
+Result<Tensors> FusedKernel::allocate_outputs(const Tensors& inputs, const Tensors& into) const {
     const auto& graph = state_->call.original;
     TORCH_CHECK(inputs.size() == graph.inputs.size(),
                 fmt::format("{} takes {} tensors, got {}", state_->call.id, graph.inputs.size(),
@@ -319,19 +318,7 @@ Result<Tensors> FusedKernel::allocate_outputs(const Tensors& inputs) const {
                                      sizes_text(inputs[i]), fmt::join(value.type->sizes, ", ")),
                          {}};
     }
-    Tensors outputs(graph.outputs.size());
-    for (const auto& [numbers, types, length] : state_->output_groups) {
-        const auto options =
-            at::TensorOptions(scalar_type(types[0].dtype)).device(inputs[0].device());
-        if (numbers.size() == 1) {
-            outputs[numbers[0]] = at::empty_strided(types[0].sizes, types[0].strides, options);
-            continue;
-        }
-        const auto all = at::empty({length}, options);
-        for (std::size_t i = 0; i < numbers.size(); ++i)
-            outputs[numbers[i]] = all.as_strided(types[i].sizes, types[i].strides, types[i].offset);
-    }
-    return outputs;
+    return outputs_of(state_->output_groups, graph.outputs.size(), inputs[0].device(), into);
 }
 
 Result<> FusedKernel::run_kernel(const Tensors& inputs, const Tensors& outputs,
@@ -348,15 +335,21 @@ Tensors FusedKernel::run_original(const Tensors& inputs) {
     return state_->original_on(inputs.at(0).device()).run(inputs);
 }
 
-Tensors FusedKernel::run(const Tensors& inputs, bool strict) {
-    auto outputs = allocate_outputs(inputs);
+Tensors FusedKernel::run(const Tensors& inputs, bool strict, const Tensors& into) {
+    auto outputs = allocate_outputs(inputs, into);
     const auto device = inputs.at(0).device();
     TORCH_CHECK(
         !strict || !device.is_cpu(), state_->call.id,
         " is not run by its kernel, and the package was loaded with strict=True: its tensors "
         "are on the CPU");
     auto done = outputs ? state_->check_types(inputs) : Result<>(outputs.error());
-    if (done) done = run_kernel(inputs, *outputs);
+    if (done) {
+        done = run_kernel(inputs, *outputs);
+        if (!done && !into.empty()) {  // perhaps only because of where it was to write
+            outputs = allocate_outputs(inputs);
+            done = run_kernel(inputs, *outputs);
+        }
+    }
     if (done) {
         state_->count_run_on(device);
         return std::move(*outputs);

@@ -40,8 +40,9 @@ class FusedKernel {
     // The call's results. If the kernel cannot take the tensors, the original subgraph runs, and
     // the user is warned once (fallback.h). If `strict`, falling back is an error, and so is a call
     // that the interpreter would run. `inputs` are those of the original subgraph. Safe on any
-    // thread and under CUDA-graph capture.
-    Tensors run(const Tensors& inputs, bool strict = false);
+    // thread and under CUDA-graph capture. `into`: see FusedFunction; if the kernel cannot write to
+    // it, results are elsewhere.
+    Tensors run(const Tensors& inputs, bool strict = false, const Tensors& into = {});
 
     // Runs the kernel (on CPU tensors: the interpreter) and nothing else; the Error says why it
     // cannot take these tensors. A launch that fails throws. If the caller gives a `workspace`,
@@ -53,8 +54,9 @@ class FusedKernel {
     Tensors run_original(const Tensors& inputs);
 
     // Uninitialised tensors for the results, with the traced sizes and strides; an Error if the
-    // inputs do not have the extents the call was traced with.
-    Result<Tensors> allocate_outputs(const Tensors& inputs) const;
+    // inputs do not have the extents the call was traced with. Those that are `into` are not
+    // allocated.
+    Result<Tensors> allocate_outputs(const Tensors& inputs, const Tensors& into = {}) const;
 
     // Loads the kernel onto a GPU before it is called there.
     void load_on(c10::DeviceIndex device);

@@ -91,9 +91,10 @@ struct Package::State {
             const auto call = calls.find(id);
             if (call == calls.end()) return {};
             const auto kernel = call->second;
-            if (device.is_meta())
-                return [kernel](const Tensors& inputs) { return kernel->run_original(inputs); };
-            return [kernel, strict](const Tensors& inputs) { return kernel->run(inputs, strict); };
+            return [kernel, strict, device](const Tensors& inputs, const Tensors& into) {
+                return device.is_meta() ? kernel->run_original(inputs)
+                                        : kernel->run(inputs, strict, into);
+            };
         };
         auto built = GraphExecutor::build(graph, {device, fused});
         TORCH_CHECK(built.ok(), built.ok() ? "" : built.error().text());

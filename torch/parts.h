@@ -31,6 +31,11 @@ Result<std::vector<Parts>> places(const std::vector<std::string>& tensors,
 
 Tensors tensors_of(const Parts& parts, const Tensors& all);
 
+// Uninitialised tensors for a call's `count` results. Results that are `into` (FusedFunction) are
+// taken from there, unless they are parts of a tensor with others.
+Tensors outputs_of(const std::vector<graph::OutputGroup>& groups, std::size_t count,
+                   c10::Device device, const Tensors& into);
+
 // The view a kernel takes of a tensor, as gpu::TensorArg or ir::TensorView.
 template <class View>
 Result<View> bind(const graph::Binding& binding, const at::Tensor& tensor) {

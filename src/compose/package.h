@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "compose/in_place.h"
 #include "graph/fused.h"
 #include "graph/graph.h"
 #include "support/file_lock.h"
@@ -22,11 +23,12 @@ struct PackageKernel {
 
 struct Package {
     std::string name, source, arch, dtype, device;
-    std::string asked_dtype;  // the --dtype option; "": the module keeps its own types
-    bool measured = false;    // whether its kernels were timed
-    bool allow_tf32 = false;  // the setting it was made with, to be used for comparisons too
-    bool training = false;    // the module's mode, to be used for comparisons too
-    graph::Graph graph;       // with fused calls
+    std::string asked_dtype;       // the --dtype option; "": the module keeps its own types
+    bool measured = false;         // whether its kernels were timed
+    bool allow_tf32 = false;       // the setting it was made with, to be used for comparisons too
+    bool training = false;         // the module's mode, to be used for comparisons too
+    graph::Graph graph;            // with fused calls
+    std::vector<WrittenCat> cats;  // what became of its cats; not written
     std::vector<graph::FusedCall> calls;
     std::vector<PackageKernel> kernels;
     std::filesystem::path archive;  // the exported module: graph and weights

@@ -31,6 +31,7 @@ struct Composed {
     std::optional<compose::StagedPackage> staged;  // nullopt: it is at its destination already
     std::string inputs;                            // what the package depends on
     std::string contents;                          // the same without destination and weights
+    std::vector<compose::WrittenCat> cats;         // what became of the graph's cats
 };
 
 // The package of some realized patterns, not yet written.

@@ -276,7 +276,7 @@ Result<report::Report> optimize(const OptimizeRequest& request) {
         say("compose", fmt::format("{} of {} patterns fused{}", chosen.fused(),
                                    found->discovery.patterns.size(),
                                    environment->gpu ? "" : ", chosen by their bounds"));
-        report = summarize(*environment, settings, *found, *realizations, chosen);
+        report = summarize(*environment, settings, *found, *realizations, chosen, composed->cats);
         report.run = run.path().string();
         report.precision = describe(*precision);
         report.agent = *agent;

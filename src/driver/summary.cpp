@@ -103,11 +103,30 @@ report::Operators operators(const Discovered& found, const Plan& plan) {
             count(found.discovery.left_alone), count(found.discovery.idle)};
 }
 
+// A cat whose parts are written in place costs nothing; of others, what is copied.
+void tell(const compose::WrittenCat& cat, report::Report& report) {
+    const auto left = std::ranges::find(report.left_alone, cat.node, &match::LeftAlone::node);
+    if (left == report.left_alone.end()) return;
+    if (cat.in_place == 0) {
+        left->reason = "its parts are copied: " + cat.why;
+        return;
+    }
+    left->reason =
+        cat.in_place == cat.parts
+            ? std::string("its parts are written in place by what computes them")
+            : fmt::format("{} of {} parts {} written in place; of the others, {}", cat.in_place,
+                          cat.parts, cat.in_place > 1 ? "are" : "is", cat.why);
+    if (cat.in_place < cat.parts) return;
+    report.idle.push_back(std::move(*left));
+    report.left_alone.erase(left);
+    --report.operators.left_alone, ++report.operators.idle;
+}
+
 }  // namespace
 
 report::Report summarize(const Environment& environment, const Settings& settings,
                          const Discovered& found, const Realizations& realizations,
-                         const Plan& plan) {
+                         const Plan& plan, const std::vector<compose::WrittenCat>& cats) {
     report::Report report;
     report.source = settings.source;
     report.dtype = module_dtype(found.graph);
@@ -120,6 +139,7 @@ report::Report summarize(const Environment& environment, const Settings& setting
     report.left_alone = found.discovery.left_alone;
     report.idle = found.discovery.idle;
     report.operators = operators(found, plan);
+    for (const auto& cat : cats) tell(cat, report);
     report.statistics.patterns = static_cast<int>(found.discovery.patterns.size());
     report.statistics.composed = plan.fused();
     for (const auto& [family, realization] : realizations) count(realization, report);

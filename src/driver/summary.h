@@ -6,9 +6,10 @@
 
 namespace fact::driver {
 
+// `cats`: what became of the module's cats in the package.
 report::Report summarize(const Environment& environment, const Settings& settings,
                          const Discovered& found, const Realizations& realizations,
-                         const Plan& plan);
+                         const Plan& plan, const std::vector<compose::WrittenCat>& cats = {});
 
 // Fills in which of the model's kernels were verified and are in the package, and what they gained.
 void credit_agent(report::Report& report);

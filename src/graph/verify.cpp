@@ -5,6 +5,7 @@
 #include <unordered_set>
 #include <vector>
 
+#include "graph/cats.h"
 #include "graph/graph.h"
 #include "graph/references.h"
 
@@ -25,6 +26,7 @@ class Verifier {
         for (std::size_t i = 0; i < defined_.size(); ++i)
             if (!defined_[i])
                 fail(fmt::format("value '{}' is never defined", graph_.values[i].name));
+        if (problem_.empty()) fail(misplaced(graph_));  // which needs a sound graph
         return problem_;
     }
 

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "graph/cats.h"
 #include "graph/channels_last.h"
 #include "graph/halves.h"
 #include "graph/operators.h"
@@ -51,6 +52,8 @@ std::string reason_for(const Graph& graph, const Facts& facts, const SearchOutco
     const bool supported = is_anchor(node) || is_attention(node) || find_rowwise(node) ||
                            graph::window_kind(node) || find_pointwise(node) != nullptr ||
                            (read_joining(graph, node) && has_reason);
+    if (!supported && graph::read_cat(graph, node))
+        return "it joins tensors: parts that kernels compute may be written in place";
     if (!supported) return fmt::format("no rule covers {} yet", node.target);
     if (has_reason) return reason->second;
     if (graph::changes_layout(graph, node))

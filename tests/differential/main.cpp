@@ -3,7 +3,8 @@
 //
 //   lower    every program is cut into kernels and lowered; the counts are printed
 //   build    and compiled
-//   gpu      and run on the GPU; results are compared with the interpreter's, in f64
+//   gpu      and run on the GPU; results are compared with the interpreter's, in f64, once dense
+//            and once as parts of wider tensors
 //   stages   every program, small, is cut into stages, and these are interpreted one by one
 //   dump     every program, small, with inputs and the interpreter's results, a line of JSON each
 //
@@ -27,6 +28,7 @@
 #include "lower/pipeline/lower.h"
 #include "stages.h"
 #include "values.h"
+#include "wide.h"
 
 namespace fact::differential {
 namespace {
@@ -46,6 +48,7 @@ struct Case {
     lower::Lowered lowered;
     std::string failure;  // "" while all is well
     double error = 0, allowed = 0;
+    bool wide = false;  // it was also run with outputs that are parts of wider tensors
 };
 
 // For f32 some more than a rounding: what is computed on the way may be larger than the result.
@@ -64,6 +67,8 @@ double allowed_error(const Program& program, DType output) {
     return 2 * (epsilon(output) + inside);
 }
 
+constexpr char kPoison = '\xff';  // NaN in every floating type
+
 gpu::TensorArg argument(const tools::HostTensor& tensor, void* data) {
     gpu::TensorArg arg{data, tensor.dtype, tensor.sizes, tensor.sizes};
     std::int64_t stride = 1;
@@ -77,51 +82,64 @@ std::size_t bytes_of(const gpu::TensorArg& arg) {
     return bytes;
 }
 
-Result<> run_on_gpu(const Case& one, const std::string& cubin,
+// `wide`: outputs are parts of wider tensors; nothing is done if the kernel refuses that.
+Result<> run_on_gpu(Case& one, const std::string& cubin,
                     const std::vector<tools::HostTensor>& inputs,
-                    std::vector<tools::HostTensor>& outputs) {
+                    std::vector<tools::HostTensor>& outputs, bool wide) {
     auto kernel = gpu::Kernel::load(cubin, one.lowered.record);
     if (!kernel) return kernel.error();
     std::vector<gpu::DeviceMemory> memory;
     std::vector<gpu::TensorArg> tensors;
-    const auto add = [&](gpu::TensorArg arg, const std::string* content) -> Result<> {
-        auto allocated = gpu::DeviceMemory::allocate(bytes_of(arg));
+    const auto add = [&](gpu::TensorArg arg, const std::string* content,
+                         bool in_wide = false) -> Result<> {
+        const std::size_t bytes = in_wide ? wide_bytes(arg) : bytes_of(arg);
+        auto allocated = gpu::DeviceMemory::allocate(bytes);
         if (!allocated) return allocated.error();
-        const std::string poison(bytes_of(arg), '\xff');  // NaN in every floating type
+        const std::string poison(bytes, kPoison);
         const std::string& from = content ? *content : poison;
         if (auto done = allocated->write(std::as_bytes(std::span(from))); !done) return done;
-        arg.data = allocated->data();
+        arg.data = static_cast<char*>(allocated->data()) + (in_wide ? bytes_before(arg) : 0);
         tensors.push_back(std::move(arg));
         memory.push_back(std::move(*allocated));
         return Ok{};
     };
     for (const auto& t : inputs)
         if (auto done = add(argument(t, nullptr), &t.data); !done) return done;
-    for (const auto& t : outputs)
-        if (auto done = add(argument(t, nullptr), nullptr); !done) return done;
-    if (auto why = kernel->why_refused(tensors); !why.empty()) return Error{"refused: " + why, ""};
+    for (const auto& t : outputs) {
+        const auto dense = argument(t, nullptr);
+        if (auto done = add(wide ? in_wider(dense) : dense, nullptr, wide); !done) return done;
+    }
+    if (auto why = kernel->why_refused(tensors); !why.empty())
+        return wide ? Result<>(Ok{}) : Error{"refused: " + why, ""};
+    one.wide = wide;
     for (const auto& arg : kernel->workspaces(tensors))
         if (auto done = add(arg, nullptr); !done) return done;
     if (auto done = kernel->launch(tensors, {}, nullptr); !done) return done;
     for (std::size_t i = 0; i < outputs.size(); ++i) {
-        auto& data = outputs[i].data;
+        const auto& arg = tensors[inputs.size() + i];
+        std::string data(wide ? wide_bytes(arg) : bytes_of(arg), '\0');
         auto done = memory[inputs.size() + i].read(std::as_writable_bytes(std::span(data)));
         if (!done) return done;
+        if (!wide)
+            outputs[i].data = std::move(data);
+        else if (!take_columns(arg, data, kPoison, outputs[i].data))
+            return Error{"it wrote beside an output that is a part of a wider tensor", ""};
     }
     return Ok{};
 }
 
-void compare(Case& one, const std::string& cubin) {
+void compare(Case& one, const std::string& cubin, bool wide) {
     const ir::Kernel& kernel = one.program.kernel;
     const Run run = interpreted(one.program, one.seed);
     std::vector<tools::HostTensor> outputs;
     for (const ir::Output& output : kernel.outputs)
         outputs.push_back(tools::empty_tensor(output.tensor.type.dtype,
                                               sizes_of(one.program, output.tensor.type)));
-    if (auto done = run_on_gpu(one, cubin, run.inputs, outputs); !done) {
+    if (auto done = run_on_gpu(one, cubin, run.inputs, outputs, wide); !done) {
         one.failure = done.error().text();
         return;
     }
+    if (wide && !one.wide) return;
     for (std::size_t i = 0; i < outputs.size(); ++i) {
         const auto got = widened(outputs[i]), want = widened(run.outputs[i]);
         double largest = 0.05, worst = 0;
@@ -136,8 +154,9 @@ void compare(Case& one, const std::string& cubin) {
         const double allowed = allowed_error(one.program, kernel.outputs[i].tensor.type.dtype);
         if (!(worst / allowed <= one.error)) one.error = worst / allowed, one.allowed = allowed;
         if (!(worst <= allowed))
-            one.failure = fmt::format("output {} is off by {:.2e}, allowed {:.2e}",
-                                      kernel.outputs[i].tensor.name, worst, allowed);
+            one.failure = fmt::format("output {}{} is off by {:.2e}, allowed {:.2e}",
+                                      kernel.outputs[i].tensor.name,
+                                      wide ? ", in a wider tensor," : "", worst, allowed);
     }
 }
 
@@ -197,13 +216,14 @@ void build_all(std::vector<Case>& cases, const Options& options, bool run) {
         if (!run) continue;
         std::ifstream file(built[u]->cubin, std::ios::binary);
         const std::string cubin{std::istreambuf_iterator<char>(file), {}};
-        compare(one, cubin);
+        compare(one, cubin, /*wide=*/false);
+        if (one.failure.empty()) compare(one, cubin, /*wide=*/true);
     }
 }
 
 int report(const std::vector<Case>& cases, const Options& options) {
     struct Row {
-        int passed = 0, failed = 0, launches = 0;
+        int passed = 0, failed = 0, launches = 0, wide = 0;
         double worst = 0;
     };
     std::map<std::string, Row> rows;
@@ -213,6 +233,7 @@ int report(const std::vector<Case>& cases, const Options& options) {
         Row& row = rows[one.program.family];
         ++(one.failure.empty() ? row.passed : row.failed);
         row.launches += static_cast<int>(one.lowered.record.launches.size());
+        row.wide += one.wide;
         row.worst = std::max(row.worst, one.error);
         if (one.failure.empty()) continue;
         ++failed;
@@ -221,12 +242,16 @@ int report(const std::vector<Case>& cases, const Options& options) {
                                     one.failure.substr(0, 300));
     }
     for (const auto& [family, row] : rows) {
-        fmt::print("{:20} {:4} passed {:4} failed {:5} launches, error at most {:.2f} of allowed\n",
-                   family, row.passed, row.failed, row.launches, row.worst);
+        fmt::print(
+            "{:20} {:4} passed {:4} failed {:5} launches {:4} in wider tensors, error at most "
+            "{:.2f} "
+            "of allowed\n",
+            family, row.passed, row.failed, row.launches, row.wide, row.worst);
         json += fmt::format(
-            "{}  \"{}\": {{\"passed\": {}, \"failed\": {}, \"launches\": {}, \"error_of_allowed\": "
-            "{:.3f}}}",
-            json.empty() ? "" : ",\n", family, row.passed, row.failed, row.launches, row.worst);
+            "{}  \"{}\": {{\"passed\": {}, \"failed\": {}, \"launches\": {}, \"wide\": {}, "
+            "\"error_of_allowed\": {:.3f}}}",
+            json.empty() ? "" : ",\n", family, row.passed, row.failed, row.launches, row.wide,
+            row.worst);
     }
     std::cout << failures;
     fmt::print("{} {} programs from seed {}{}: {} passed, {} failed\n", options.command,

@@ -65,6 +65,24 @@ TEST(Summary, WhyACandidateFailedIsWhole) {
     EXPECT_EQ(report::to_text(report).find("line 3"), std::string::npos);
 }
 
+TEST(Summary, ACatThatCopiesNothingIsNotLeftAlone) {
+    Discovered found;
+    for (const auto* name : {"all", "some", "none"})
+        found.discovery.left_alone.push_back({name, "aten.cat.default", "no rule covers it", {}});
+    const auto report = summarize({}, {}, found, {}, {},
+                                  {{"all", 2, 2, ""},
+                                   {"some", 3, 1, "x is computed by torch"},
+                                   {"none", 2, 0, "x is an input"}});
+    ASSERT_EQ(report.idle.size(), 1u);
+    EXPECT_EQ(report.idle[0].node, "all");
+    ASSERT_EQ(report.left_alone.size(), 2u);
+    EXPECT_EQ(report.left_alone[0].reason,
+              "1 of 3 parts is written in place; of the others, x is computed by torch");
+    EXPECT_EQ(report.left_alone[1].reason, "its parts are copied: x is an input");
+    EXPECT_EQ(report.operators.left_alone, 2);
+    EXPECT_EQ(report.operators.idle, 1);
+}
+
 TEST(Summary, EveryOperatorIsCountedOnce) {
     Discovered found;
     for (const auto* name : {"norm", "linear", "gelu", "mask", "sum", "view"}) {

@@ -25,16 +25,18 @@ kernel double(x: f32[M, N]) -> (y: f32[M, N]) {
 }
 )";
 
-std::shared_ptr<FusedKernel> doubling(std::string_view text = kText) {
+std::shared_ptr<FusedKernel> doubling(std::string_view text = kText,
+                                      std::vector<std::vector<int>> dims = {{0}, {1}},
+                                      graph::TensorType type = tensor({4, 8})) {
     GraphBuilder b;
-    const auto x = b.input("x", tensor({4, 8}));
+    const auto x = b.input("x", type);
     b.output(b.node("y", "aten.add.Tensor", {{"self", x}, {"other", x}, {"alpha", std::int64_t{1}}},
-                    tensor({4, 8})));
+                    type));
     graph::FusedCall call;
     call.id = "p01_double";
     call.kernel = "double";
-    call.params = {{"x", "x", {{0}, {1}}, false}};
-    call.results = {{"y", "y", {{0}, {1}}, false}};
+    call.params = {{"x", "x", dims, false}};
+    call.results = {{"y", "y", dims, false}};
     call.original = std::move(b.graph);
     Diagnostics diagnostics;
     auto program = dsl::compile(text, diagnostics);
@@ -70,6 +72,42 @@ TEST(FusedKernel, CountsWhatRanAndSaysOnceThatItFellBack) {
     kernel->run({x});
     EXPECT_TRUE(kernel->status(c10::kCPU).fell_back.empty());
     EXPECT_EQ(kernel->status(c10::kCPU).by_interpreter, 2);
+}
+
+TEST(FusedKernel, WritesWhereItIsTold) {
+    const auto kernel = doubling();
+    Heard heard;
+    const c10::WarningUtils::WarningHandlerGuard listening(&heard);
+    const auto x = at::randn({4, 8});
+    const auto wide = at::ones({4, 24}), part = wide.narrow(1, 8, 8);
+    const auto y = kernel->run({x}, false, {part})[0];
+    EXPECT_EQ(y.const_data_ptr(), part.const_data_ptr());
+    EXPECT_TRUE(at::equal(part, x + x));
+    EXPECT_TRUE(at::equal(wide.narrow(1, 0, 8), at::ones({4, 8})));
+    EXPECT_TRUE(at::equal(wide.narrow(1, 16, 8), at::ones({4, 8})));
+    // An undefined tensor: the result may be anywhere.
+    EXPECT_TRUE(at::equal(kernel->run({x}, false, {at::Tensor()})[0], x + x));
+    // Torch's operators write elsewhere.
+    const auto other = x.to(at::kDouble);
+    const auto z = kernel->run({other}, false, {part})[0];
+    EXPECT_TRUE(at::equal(z, other + other));
+    EXPECT_TRUE(at::equal(part, x + x));
+    EXPECT_EQ(kernel->status(c10::kCPU).by_interpreter, 2);
+    EXPECT_EQ(kernel->status(c10::kCPU).by_torch, 1);
+}
+
+TEST(FusedKernel, WhatItCannotWriteToIsElsewhere) {
+    // Its rows are two merged dimensions, which are not adjacent in what it is given.
+    const auto kernel = doubling(kText, {{0, 1}, {2}}, tensor({2, 2, 8}));
+    Heard heard;
+    const c10::WarningUtils::WarningHandlerGuard listening(&heard);
+    const auto x = at::randn({2, 2, 8});
+    const auto part = at::ones({2, 4, 8}).narrow(1, 0, 2);
+    const auto y = kernel->run({x}, false, {part})[0];
+    EXPECT_TRUE(at::equal(y, x + x));
+    EXPECT_NE(y.const_data_ptr(), part.const_data_ptr());
+    EXPECT_EQ(kernel->status(c10::kCPU).by_interpreter, 1);
+    EXPECT_TRUE(heard.texts.empty());
 }
 
 TEST(FusedKernel, WrittenInCudaItIsTorchsOnACpu) {

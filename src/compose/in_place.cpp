@@ -1,0 +1,173 @@
+#include "compose/in_place.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "graph/cats.h"
+#include "graph/fused.h"
+
+namespace fact::compose {
+
+namespace {
+
+using graph::Cat;
+using graph::Graph;
+using graph::Node;
+using graph::NodeId;
+using graph::TensorType;
+using graph::ValueId;
+
+// Torch copies all parts in one launch. Each further one costs about as much time as a GPU needs to
+// move this many bytes.
+constexpr double kBytesOfALaunch = 8e6;
+
+double bytes_of(const TensorType& type) {
+    double bytes = info(type.dtype).bytes;
+    for (const auto size : type.sizes) bytes *= static_cast<double>(size);
+    return bytes;
+}
+
+class Placer {
+  public:
+    Placer(Graph& graph, const Refusal& refusal)
+        : graph_(graph), refusal_(refusal), escapes_(graph::escapes(graph)) {}
+
+    std::vector<WrittenCat> run() {
+        std::vector<WrittenCat> all;
+        // Backwards: where a cat lies is known before its parts, which may be cats, are looked at.
+        for (std::size_t i = graph_.nodes.size(); i-- > 0;) {
+            const auto flat = graph::read_cat(graph_, graph_.nodes[i]);
+            if (!flat) continue;
+            const Layouts before = layouts_;
+            std::string why;
+            Cat cat = *flat;
+            if (const auto inner = earlier_cat(i, *flat)) {
+                cat = with_inner(*flat, *inner);
+                place(i, cat, why);
+                // Unless the inner cat lies in this one, joining its parts one by one is as good.
+                if (!cat.in_place[0]) layouts_ = before, cat = *flat, place(i, cat, why);
+            } else {
+                place(i, cat, why);
+            }
+            const auto in_place = std::ranges::count(cat.in_place, true);
+            all.push_back({graph_.nodes[i].name, static_cast<int>(cat.parts.size()),
+                           static_cast<int>(in_place), std::move(why)});
+            // A cat that lies in another's memory says so by being such a node.
+            if (in_place > 0 || layouts_.contains(graph_.nodes[i].outputs[0]))
+                graph::write_cat(graph_.nodes[i], cat);
+        }
+        std::ranges::reverse(all);
+        return all;
+    }
+
+  private:
+    // The earlier cat with the most parts, two or more, with which this one begins.
+    std::optional<NodeId> earlier_cat(std::size_t at, const Cat& cat) const {
+        std::optional<NodeId> best;
+        std::size_t most = 1;
+        for (std::size_t i = 0; i < at && !cat.adds_dim; ++i) {
+            const auto other = graph::read_cat(graph_, graph_.nodes[i]);
+            if (!other || other->adds_dim || other->dim != cat.dim || other->parts.size() <= most ||
+                other->parts.size() >= cat.parts.size() ||
+                !std::equal(other->parts.begin(), other->parts.end(), cat.parts.begin()))
+                continue;
+            most = other->parts.size();
+            best = static_cast<NodeId>(i);
+        }
+        return best;
+    }
+
+    Cat with_inner(const Cat& flat, NodeId inner) const {
+        const auto inside = graph::read_cat(graph_, graph_[inner])->parts.size();
+        Cat cat = flat;
+        cat.parts.erase(cat.parts.begin(), cat.parts.begin() + static_cast<std::ptrdiff_t>(inside));
+        cat.parts.insert(cat.parts.begin(), graph_[inner].outputs[0]);
+        cat.in_place.assign(cat.parts.size(), false);
+        return cat;
+    }
+
+    // Sets which parts are in place, and their layouts.
+    void place(std::size_t at, Cat& cat, std::string& why) {
+        const ValueId own = graph_.nodes[at].outputs[0];
+        const auto known = layouts_.find(own);
+        TensorType whole = known == layouts_.end() ? *graph_[own].type : known->second;
+        why.clear();
+        if (known == layouts_.end()) {
+            whole.offset = 0;
+            if (!graph::fills_memory(whole)) {
+                why = "its result does not fill its memory";
+                return;
+            }
+        }
+        const Layouts before = layouts_;
+        const auto parts = graph::part_layouts(graph_, cat, whole);
+        for (std::size_t p = 0; p < parts.size(); ++p) {
+            const auto reason = refused(static_cast<NodeId>(at), cat, p, parts[p]);
+            cat.in_place[p] = reason.empty();
+            if (reason.empty()) continue;
+            layouts_.erase(cat.parts[p]);
+            if (before.contains(cat.parts[p])) layouts_[cat.parts[p]] = before.at(cat.parts[p]);
+            if (why.empty()) why = fmt::format("{} {}", graph_[cat.parts[p]].name, reason);
+        }
+        if (pays(cat)) return;
+        layouts_ = before;
+        cat.in_place.assign(cat.parts.size(), false);
+        why = "copying the rest would take more launches than torch's one copy of all";
+    }
+
+    // Whether what is not copied outweighs the launches that it takes to copy the rest.
+    bool pays(const Cat& cat) const {
+        double saved = 0;
+        int runs = 0;
+        for (std::size_t p = 0; p < cat.parts.size(); ++p)
+            if (cat.in_place[p])
+                saved += 2 * bytes_of(*graph_[cat.parts[p]].type);
+            else
+                runs += p == 0 || cat.in_place[p - 1];
+        return saved >= (runs - 1) * kBytesOfALaunch;
+    }
+
+    // Why the part cannot lie there; "" if it can, and then it does.
+    std::string refused(NodeId at, const Cat& cat, std::size_t number, const TensorType& layout) {
+        const ValueId part = cat.parts[number];
+        const auto& producer = graph_[part].producer;
+        if (!producer) return "is an input of the module";
+        const bool call = graph_[*producer].target == graph::kFusedTarget;
+        if (!call && !graph::read_cat(graph_, graph_[*producer])) return "is computed by torch";
+        if (escapes_[index(part)]) return "is also a result of the module";
+        if (std::ranges::count(cat.parts, part) > 1) return "is a part more than once";
+        if (layouts_.contains(part)) return "lies in another cat";
+        layouts_[part] = layout;
+        if (call)
+            if (auto why = refusal_(graph_, graph_[*producer], layouts_); !why.empty())
+                return "cannot be written there: " + why;
+        for (std::size_t i = 0; i < graph_.nodes.size(); ++i) {
+            const Node& reader = graph_.nodes[i];
+            const auto reads = graph::tensor_inputs(reader);
+            if (static_cast<NodeId>(i) == at || std::ranges::find(reads, part) == reads.end() ||
+                graph::read_cat(graph_, reader))
+                continue;
+            // Torch's operators may give results of another layout then, which kernels refuse.
+            if (reader.target != graph::kFusedTarget)
+                return fmt::format("is also read by {}", reader.target);
+            if (auto why = refusal_(graph_, reader, layouts_); !why.empty())
+                return fmt::format("cannot be read there by {}: {}", reader.name, why);
+        }
+        return {};
+    }
+
+    Graph& graph_;
+    const Refusal& refusal_;
+    const std::vector<bool> escapes_;
+    Layouts layouts_;
+};
+
+}  // namespace
+
+std::vector<WrittenCat> write_in_place(Graph& graph, const Refusal& refusal) {
+    return Placer(graph, refusal).run();
+}
+
+}  // namespace fact::compose

@@ -1,0 +1,93 @@
+#include "driver/strides.h"
+
+#include <gtest/gtest.h>
+
+#include <map>
+
+#include "../graph/graph_builder.h"
+
+namespace fact::driver {
+namespace {
+
+using graph::TensorType;
+using graph::testing::Sizes;
+using graph::testing::tensor;
+
+// y = f(x) of matrices, stored through a tensor map, as a product stores them.
+LaunchRecord record() {
+    LaunchRecord record;
+    record.kernel = "f";
+    record.arch = "sm90a";
+    record.params = {{"x", DType::f32, 2}};
+    record.outputs = {{"y", DType::f32, 2}};
+    record.equal_extents = {{{0, 0}, {1, 0}}};
+    Launch launch;
+    launch.entry = "f";
+    launch.grid = LinearGrid{{{{1, 0}}}, 1};
+    launch.block = 32;
+    launch.params = {TensorMapParam{1, {1, 0, kNoDim, kNoDim}, {32, 16, 1, 1}}};
+    record.launches = {launch};
+    return record;
+}
+
+// Images [B, H, C] whose pixels are the rows of the matrices.
+graph::FusedCall images() {
+    graph::FusedCall call;
+    call.id = "p0";
+    call.params = {{"x", "v", {{0, 1}, {2}}}};
+    call.results = {{"y", "w", {{0, 1}, {2}}}};
+    return call;
+}
+
+std::string refused(const TensorType& v, const TensorType& w,
+                    const graph::FusedCall& call = images()) {
+    const std::map<std::string, TensorType> types{{"v", v}, {"w", w}, {"w2", w}};
+    return refused_by_launcher(call, record(), [&](const std::string& value) -> const TensorType& {
+        return types.at(value);
+    });
+}
+
+TensorType at(std::int64_t offset, TensorType type) {
+    type.offset = offset;
+    return type;
+}
+
+TEST(Strides, RowsOfAWiderTensorAreTaken) {
+    const auto v = tensor({2, 5, 8});
+    EXPECT_EQ(refused(v, v), "");
+    EXPECT_EQ(refused(v, at(16, tensor({2, 5, 8}, Sizes{120, 24, 1}))), "");
+    // Images that are not next to each other are no rows of one matrix.
+    EXPECT_EQ(refused(v, tensor({2, 5, 8}, Sizes{80, 8, 1})),
+              "dimensions 0, 1 of w are not adjacent in memory");
+}
+
+TEST(Strides, TheRecordsRulesDecide) {
+    const auto v = tensor({2, 5, 8});
+    EXPECT_EQ(refused(v, at(2, tensor({2, 5, 8}, Sizes{120, 24, 1}))),
+              "y does not start at a multiple of 16 bytes");
+    EXPECT_NE(refused(v, tensor({2, 5, 8}, Sizes{50, 10, 1})).find("a stride of 40 bytes"),
+              std::string::npos);
+    EXPECT_NE(refused(v, tensor({2, 5, 8}, Sizes{120, 24, 2})).find("not contiguous"),
+              std::string::npos);
+}
+
+TEST(Strides, PartsOfOneResultStayTogether) {
+    auto call = images();
+    call.results.push_back({"y", "w2", {{0, 1}, {2}}});
+    EXPECT_EQ(refused(tensor({2, 5, 8}), tensor({2, 5, 8}), call),
+              "w is one of 2 parts of a result");
+    call = images();
+    call.results.clear();
+    EXPECT_EQ(refused(tensor({2, 5, 8}), tensor({2, 5, 8}), call), "y is not bound");
+}
+
+TEST(Strides, WeightsThatAreJoinedAreOneTensor) {
+    auto call = images();
+    call.params = {{"x", "v", {{0}, {1}}}, {"x", "v", {{0}, {1}}}};
+    call.results = {{"y", "w", {{0}, {1}}}};
+    EXPECT_EQ(refused(tensor({4, 8}), tensor({8, 8}), call), "");
+    EXPECT_NE(refused(tensor({4, 8}), tensor({4, 8}), call), "");
+}
+
+}  // namespace
+}  // namespace fact::driver

@@ -71,7 +71,7 @@ TEST(LongRows, OfASoftmaxAreReadTwice) {
     f.output("y", DType::f32, f.softmax(f.param("x", DType::f32, {f.m, f.n}), f.n));
     constexpr std::int64_t kColumns = 40960;
     Row x = random_row(2 * kColumns);
-    EXPECT_EQ(expect_same(f, x, 2, kColumns), 4u);  // parts; maximum; sum; result
+    EXPECT_EQ(expect_same(f, x, 2, kColumns), 3u);  // parts; maximum and sum; result
     for (std::int64_t i = 0; i < kColumns / 2; ++i) x[static_cast<std::size_t>(i)] = -kInfinity;
     expect_same(f, x, 2, kColumns);
     for (std::int64_t i = 0; i < kColumns; ++i) x[static_cast<std::size_t>(i)] = -kInfinity;
@@ -88,7 +88,33 @@ TEST(LongRows, OfANormKeepItsVariance) {
         f.b.reduce(ReduceOp::sum, f.b.binary(BinaryOp::mul, centered, centered), {f.n});
     const ExprId scale = f.b.unary(UnaryOp::rsqrt, squares);
     f.output("y", DType::f32, f.b.binary(BinaryOp::mul, centered, scale));
-    EXPECT_EQ(expect_same(f, random_row(2 * 40960), 2, 40960), 4u);
+    EXPECT_EQ(expect_same(f, random_row(2 * 40960), 2, 40960), 3u);
+}
+
+// A batch norm in training mode: running statistics are one value a row, like the batch's.
+TEST(LongRows, RunningStatisticsAreWrittenBesideTheBatchs) {
+    Fixture f("norm");
+    const ExprId x = f.param("x", DType::f32, {f.m, f.n});
+    const auto mean = [&](ExprId of) {
+        return f.b.binary(BinaryOp::div, f.b.reduce(ReduceOp::sum, of, {f.n}), f.b.extent(f.n));
+    };
+    const ExprId average = mean(x), centered = f.b.binary(BinaryOp::sub, x, average);
+    const ExprId variance = mean(f.b.binary(BinaryOp::mul, centered, centered));
+    f.output("y", DType::f32,
+             f.b.binary(BinaryOp::mul, centered, f.b.unary(UnaryOp::rsqrt, variance)));
+    for (const auto& [name, batch] : {std::pair{"mean", average}, std::pair{"var", variance}})
+        f.output(std::string("running_") + name, DType::f32,
+                 f.b.binary(BinaryOp::add, f.param(name, DType::f32, {f.m}), batch));
+    LowerOptions options;
+    options.extents = {64, 40960, ir::kUnknownExtent};
+    const auto pipeline = stages(f.kernel, options);
+    ASSERT_TRUE(pipeline && lower(f.kernel, options));
+    ASSERT_EQ(pipeline->stages.size(), 3u);
+    const std::vector<int>& written = pipeline->stages[1].outputs;
+    ASSERT_EQ(written.size(), 4u);
+    const int first_output = static_cast<int>(f.kernel.params.size());
+    EXPECT_EQ(written[2], first_output + 1);
+    EXPECT_EQ(written[3], first_output + 2);
 }
 
 // A group norm of images that are channels last: neighbours in a group are few, pixels many.
@@ -120,7 +146,7 @@ TEST(LongRows, OfGroupsAreColumnsFirst) {
     options.extents = extents;
     const auto pipeline = stages(f.kernel, options);
     ASSERT_TRUE(pipeline && lower(f.kernel, options));
-    EXPECT_EQ(pipeline->stages.size(), 4u);  // columns of parts; sum; deviation; result
+    EXPECT_EQ(pipeline->stages.size(), 3u);  // columns of parts; sum and deviation; result
     // Few elements stay with one thread block a group.
     EXPECT_EQ(
         split_long_rows(f.kernel, {1000, ir::kUnknownExtent, ir::kUnknownExtent, 8}).exprs.size(),
@@ -152,7 +178,7 @@ TEST(LongRows, AfterAProductPartsAreWholeDimensions) {
         options.extents[ir::index(dim)] = extent;
     const auto pipeline = stages(f.kernel, options);
     ASSERT_TRUE(pipeline.ok()) << pipeline.error().text();
-    ASSERT_EQ(pipeline->stages.size(), 5u);  // product; parts; mean; variance; result
+    ASSERT_EQ(pipeline->stages.size(), 4u);  // product; parts; mean and variance; result
     EXPECT_EQ(pipeline->stages[1].kernel.outputs.size(), 2u);
     EXPECT_EQ(pipeline->stages[1].kernel.outputs[0].tensor.type.dims.size(), 2u);
     EXPECT_TRUE(lower(f.kernel, options).ok());

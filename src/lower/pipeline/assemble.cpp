@@ -62,8 +62,10 @@ class Assembler {
         for (const ExprId root : roots)
             if (!is_stored(root) && outputs_of_[root].size() == 1) only_outputs.push_back(root);
         // A group's stage takes the place of the group's last member.
+        const auto intermediate_groups = stored_groups(kernel_, stored_ids_, only_outputs);
+        for (const auto& [last, members] : intermediate_groups)
+            for (const ExprId member : members) std::erase(only_outputs, member);
         const auto output_groups = row_groups(kernel_, only_outputs, stored_ids_);
-        const auto intermediate_groups = stored_groups(kernel_, stored_ids_);
         // The first outputs of the attentions with several outputs whose stages have been added.
         std::set<ExprId> added_attentions;
         for (const ExprId root : roots) {

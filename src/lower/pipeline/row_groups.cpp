@@ -53,18 +53,44 @@ bool written_between(const ir::Kernel& kernel, ExprId first, ExprId second) {
 }
 
 // Whether the intermediates are reductions of the same tensors, which one row kernel can compute.
+// Later ones may read more: a deviation also reads what each part of the row deviates by.
 bool one_row_kernel(const ir::Kernel& kernel, const std::vector<ExprId>& members,
                     std::set<ExprId> stored) {
     for (const ExprId id : members) stored.erase(id);
-    const Extracted all = extract(kernel, members, stored);
+    std::vector<ExprId> read;  // by the members so far
     for (const ExprId id : members) {
         const Extracted part = extract(kernel, id, stored);
         const auto form = rows_form(part.kernel);
-        if (!form || form->over.empty() || part.leaves != all.leaves ||
-            kernel[id].type.dims != kernel[members.front()].type.dims)
+        if (!form || form->over.empty() ||
+            kernel[id].type.dims != kernel[members.front()].type.dims ||
+            std::ranges::any_of(
+                read, [&](ExprId leaf) { return std::ranges::count(part.leaves, leaf) == 0; }))
             return false;
+        read = part.leaves;
     }
-    return rows_form(all.kernel).ok();
+    return rows_form(extract(kernel, members, stored).kernel).ok();
+}
+
+// Whether the kernel of a group, whose last intermediate is `last`, can also write `output`: one
+// value a row, computed from what the group computes, such as a running mean.
+bool is_beside(const ir::Kernel& kernel, const std::vector<ExprId>& group, ExprId last,
+               ExprId output, const std::set<ExprId>& stored) {
+    if (output < last || kernel[output].type.dims != kernel[last].type.dims) return false;
+    const Extracted part = extract(kernel, output, stored);
+    bool reads_group = false;
+    for (const ExprId leaf : part.leaves) {
+        reads_group |= std::ranges::count(group, leaf) > 0;
+        const bool written_later =
+            leaf > last && !std::holds_alternative<ir::Param>(kernel[leaf].node);
+        if (written_later || kernel[leaf].type.dims != kernel[output].type.dims) return false;
+    }
+    const auto form = rows_form(part.kernel);
+    if (!reads_group || !form || !form->over.empty()) return false;
+    std::set<ExprId> read = stored;
+    for (const ExprId id : group) read.erase(id);
+    std::vector<ExprId> all = group;
+    all.push_back(output);
+    return rows_form(extract(kernel, all, read).kernel).ok();
 }
 
 }  // namespace
@@ -89,7 +115,8 @@ std::map<ExprId, std::vector<ExprId>> row_groups(const ir::Kernel& kernel,
 }
 
 std::map<ExprId, std::vector<ExprId>> stored_groups(const ir::Kernel& kernel,
-                                                    const std::set<ExprId>& stored) {
+                                                    const std::set<ExprId>& stored,
+                                                    const std::vector<ExprId>& outputs) {
     std::map<ExprId, std::vector<ExprId>> groups;
     std::vector<ExprId> group;
     for (const ExprId id : stored) {
@@ -102,6 +129,12 @@ std::map<ExprId, std::vector<ExprId>> stored_groups(const ir::Kernel& kernel,
         }
     }
     if (!group.empty()) groups[group.back()] = group;
+    for (const ExprId output : outputs)
+        for (auto& [last, members] : groups)
+            if (is_beside(kernel, members, last, output, stored)) {
+                members.push_back(output);
+                break;
+            }
     return groups;
 }
 

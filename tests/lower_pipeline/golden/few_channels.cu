@@ -21,10 +21,10 @@ few_channels_0_kernel(__grid_constant__ Arguments const args) {
         int const w_padded = static_cast<int>(row / 4 % args.W_padded);
         int const h_padded = static_cast<int>(row / (int64_t{args.W_padded} * 4) % args.H_padded);
         int const b = static_cast<int>(row / (int64_t{args.H_padded} * args.W_padded * 4));
-        auto const padded = Row::reduce<Sum>(int64_t{1} * 1 * 1, [&](int64_t at) {
-            int const c_all = static_cast<int>(at % 1);
-            int const e_ = static_cast<int>(at / 1 % 1);
-            int const e = static_cast<int>(at / (int64_t{1} * 1));
+        auto const padded = Row::reduce<Sum, 1>([&](int at) {
+            int const c_all = at % 1;
+            int const e_ = at / 1 % 1;
+            int const e = at / (1 * 1);
             int const h = h_padded + e - 1;
             int const w = w_padded + e_ - 1;
             int const c = c_all + c_wide;
@@ -54,9 +54,9 @@ few_channels_1_kernel(__grid_constant__ Arguments const args) {
         int const s_long = static_cast<int>(row / 4 % 8);
         int const r = static_cast<int>(row / (int64_t{8} * 4) % 3);
         int const f = static_cast<int>(row / (int64_t{3} * 8 * 4));
-        auto const padded_weights = Row::reduce<Sum>(int64_t{1} * 1, [&](int64_t at) {
-            int const c_all = static_cast<int>(at % 1);
-            int const s_all = static_cast<int>(at / 1);
+        auto const padded_weights = Row::reduce<Sum, 1>([&](int at) {
+            int const c_all = at % 1;
+            int const s_all = at / 1;
             int const s = s_all + s_long;
             int const c = c_all + c_wide;
             float const t0 = inside(s, 3) && inside(c, 3) ? widen(args.w(f, c, r, s)) : 0.f;

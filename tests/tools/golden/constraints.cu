@@ -85,7 +85,7 @@ qkv_2_kernel(__grid_constant__ Arguments const args) {
         int const d = static_cast<int>(row % args.D);
         int const h = static_cast<int>(row / args.D % args.H);
         int const m = static_cast<int>(row / (int64_t{args.H} * args.D));
-        auto const t0 = Row::reduce<Sum>(int64_t{3}, [&](int c3) {
+        auto const t0 = Row::reduce<Sum, 3>([&](int c3) {
             float const y = widen(args.y(m, (c3 * args.H + h) * args.D + d));
             return y;
         });

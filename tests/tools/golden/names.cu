@@ -157,7 +157,7 @@ packed_kernel(__grid_constant__ Arguments const args) {
         int const c64 = static_cast<int>(row % 64);
         int const h = static_cast<int>(row / 64 % args.H);
         int const m = static_cast<int>(row / (int64_t{args.H} * 64));
-        auto const t0 = Row::reduce<Sum>(int64_t{3}, [&](int c3) {
+        auto const t0 = Row::reduce<Sum, 3>([&](int c3) {
             float const x = widen(args.x(m, (c3 * args.H + h) * 64 + c64));
             int const t1 = c3;
             bool const t2 = t1 == 0;

@@ -24,9 +24,9 @@ pooled_kernel(__grid_constant__ Arguments const args) {
         int const t3 = q;
         int const t4 = t3 * 2;
         int const t5 = args.W;
-        auto const y = Row::reduce<Max>(int64_t{3} * 3, [&](int64_t at) {
-            int const s = static_cast<int>(at % 3);
-            int const r = static_cast<int>(at / 3);
+        auto const y = Row::reduce<Max, 9>([&](int at) {
+            int const s = at % 3;
+            int const r = at / 3;
             int const h = p * 2 + r - 1;
             int const w = q * 2 + s - 1;
             float const t6 = inside(h, args.H) && inside(w, args.W) ? widen(args.x(b, c, h, w)) : 0.f;
@@ -72,7 +72,7 @@ averaged_kernel(__grid_constant__ Arguments const args) {
         int const c = static_cast<int>(row % args.C);
         int const p = static_cast<int>(row / args.C % args.P);
         int const b = static_cast<int>(row / (int64_t{args.P} * args.C));
-        auto const t0 = Row::reduce<Sum>(int64_t{4}, [&](int c4) {
+        auto const t0 = Row::reduce<Sum, 4>([&](int c4) {
             int const t1 = p * 4 + c4;
             float const t2 = inside(t1, args.T) ? widen(args.x(b, t1, c)) : 0.f;
             return t2;
@@ -107,9 +107,9 @@ depthwise_kernel(__grid_constant__ Arguments const args) {
         int const q = static_cast<int>(row / args.C % args.Q);
         int const p = static_cast<int>(row / (int64_t{args.Q} * args.C) % args.P);
         int const b_at = static_cast<int>(row / (int64_t{args.P} * args.Q * args.C));
-        auto const t0 = Row::reduce<Sum>(int64_t{3} * 3, [&](int64_t at) {
-            int const s = static_cast<int>(at % 3);
-            int const r = static_cast<int>(at / 3);
+        auto const t0 = Row::reduce<Sum, 9>([&](int at) {
+            int const s = at % 3;
+            int const r = at / 3;
             int const h = p + r - 1;
             int const w_at = q + s * 2 - 2;
             float const taps = inside(h, args.H) && inside(w_at, args.W) ? widen(args.x(b_at, h, w_at, c)) : 0.f;
@@ -254,7 +254,7 @@ halved_kernel(__grid_constant__ Arguments const args) {
     Row::each_row(int64_t{args.M} * args.P, [&](int64_t row) {
         int const p = static_cast<int>(row % args.P);
         int const m = static_cast<int>(row / args.P);
-        auto const y = Row::reduce<Max>(int64_t{2}, [&](int c2) {
+        auto const y = Row::reduce<Max, 2>([&](int c2) {
             int const n = p * 2 + c2;
             float const t0 = widen(args.x(m, n));
             return t0;
@@ -284,7 +284,7 @@ two_windows_0_kernel(__grid_constant__ Arguments const args) {
     Row::each_row(int64_t{args.M} * args.P, [&](int64_t row) {
         int const p = static_cast<int>(row % args.P);
         int const m = static_cast<int>(row / args.P);
-        auto const h = Row::reduce<Max>(int64_t{2}, [&](int c2) {
+        auto const h = Row::reduce<Max, 2>([&](int c2) {
             int const n = p * 2 + c2;
             float const t0 = widen(args.x(m, n));
             return t0;
@@ -310,7 +310,7 @@ two_windows_1_kernel(__grid_constant__ Arguments const args) {
     Row::each_row(int64_t{args.M} * args.Q, [&](int64_t row) {
         int const q = static_cast<int>(row % args.Q);
         int const m = static_cast<int>(row / args.Q);
-        auto const y = Row::reduce<Min>(int64_t{3}, [&](int c3) {
+        auto const y = Row::reduce<Min, 3>([&](int c3) {
             int const p = q + c3;
             float const t0 = widen(args.h(m, p));
             return t0;

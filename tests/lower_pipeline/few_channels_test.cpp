@@ -90,6 +90,25 @@ TEST(FewChannels, TheKernelReadsRowsThatOverlap) {
     expect_golden("few_channels.json", to_json(lowered->record));
 }
 
+// Four neighbours are one pixel.
+TEST(FewChannels, WindowsWithAStepSeeBlocksOfNeighbours) {
+    const auto stored = [](std::int64_t channels, std::int64_t along_h, std::int64_t along_w) {
+        Convolution conv("steps", channels);
+        conv.along_h.stride = along_h, conv.along_w.stride = along_w;
+        return conv.stored();
+    };
+    EXPECT_EQ(stored(3, 2, 2), (Lines{"B, H_padded, W_padded, R_in*S_in*C_wide",
+                                      "F, R_blocks, S_blocks, R_in*S_in*C_wide"}));
+    EXPECT_EQ(stored(8, 1, 2), (Lines{"B, H_padded, W_padded, S_in*C", "F, R, S_blocks, S_in*C"}));
+    Convolution conv("steps", 3);
+    conv.along_h.stride = conv.along_w.stride = 2;
+    conv.output("y", DType::f32, conv.result());
+    const auto lowered = lower(conv.kernel, {});
+    ASSERT_TRUE(lowered.ok()) << lowered.error().text();
+    EXPECT_EQ(inconsistency(lowered->record), "");
+    expect_golden("few_channels_steps.cu", lowered->source);
+}
+
 TEST(FewChannels, ANumberOfChannelsThatIsKnownBecomesConstant) {
     const auto with = [](std::int64_t channels, bool assumed) {
         Convolution conv("known", 0);
@@ -116,8 +135,9 @@ TEST(FewChannels, OthersAreReadAsBefore) {
         return false;
     };
     EXPECT_TRUE(changed([](auto&) {}));
-    EXPECT_FALSE(changed([](auto& conv) { conv.along_w.stride = 2; }));
-    EXPECT_FALSE(changed([](auto& conv) { conv.along_h.stride = 2; }));
+    EXPECT_FALSE(changed([](auto& conv) { conv.along_w.stride = 3; }));
+    EXPECT_FALSE(changed([](auto& conv) { conv.along_h.stride = 3; }));
+    EXPECT_FALSE(changed([](auto& conv) { conv.along_h.stride = 4; }));  // skips elements
     EXPECT_FALSE(changed([](auto& conv) { conv.along_w.dilation = 2; }));
     EXPECT_FALSE(changed([](auto& conv) { conv.along_h.before = -1; }));
     EXPECT_FALSE(changed([](auto& conv) { conv.kernel.dims[ir::index(conv.c)].extent = 32; }));

@@ -116,8 +116,8 @@ TEST(MergedDims, OtherWindowsAreCopied) {
     EXPECT_EQ(num_stages(convolution(96, DType::f32, 1), "sm90a"), 1u);
     EXPECT_EQ(num_stages(convolution(96, DType::bf16, 1), "sm80"), 2u);
     EXPECT_EQ(num_stages(convolution(96, DType::bf16, 9), "sm90a"), 2u);  // the stride
-    EXPECT_EQ(num_stages(convolution(6, DType::bf16, 2), "sm90a"), 2u);   // rows of 12 bytes
-    EXPECT_EQ(num_stages(convolution(16, DType::f32, 2), "sm90a"), 2u);   // half a block of B
+    EXPECT_EQ(num_stages(convolution(6, DType::bf16, 3), "sm90a"), 2u);   // rows of 12 bytes
+    EXPECT_EQ(num_stages(convolution(16, DType::f32, 3), "sm90a"), 2u);   // half a block of B
     EXPECT_EQ(num_stages(convolution(48, DType::f32, 1), "sm90a"), 2u);
 }
 

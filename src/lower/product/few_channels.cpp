@@ -20,15 +20,24 @@ using ir::DimId;
 using ir::ExprId;
 
 constexpr std::int64_t kMapBytes = 16;  // strides of a tensor map are multiples
+constexpr std::int64_t kMostLines = 4;  // of memory, in a block of neighbours
+
+// Windows along one dimension. Those whose step is not one look at blocks of as many neighbours,
+// which become channels of one pixel, and so have fewer taps and a step of one.
+struct Along {
+    DimId places{};
+    std::int64_t step = 1, taps = 1;
+    std::int64_t blocks = 1;  // taps of the new windows
+};
 
 // A convolution of few channels, and what its sizes become.
 struct FewChannels {
     Side side{};  // of the windows
     WindowOperand windows;
-    ExprId weights{};                      // the other operand
-    DimId channel{};                       // of the images
-    std::int64_t channels = 0, wide = 0;   // now, and with zeros
-    std::int64_t taps = 0, long_taps = 0;  // along the innermost dimension
+    ExprId weights{};                     // the other operand
+    DimId channel{};                      // of the images
+    std::int64_t channels = 0, wide = 0;  // now, and with zeros
+    std::vector<Along> along = {};        // outermost first
 };
 
 // How many expressions read each one.
@@ -65,7 +74,10 @@ class Finder {
     bool are_dense(const WindowOperand& windows) const {
         return std::ranges::all_of(windows.places, [&](DimId places) {
             const ir::WindowRule& rule = *kernel_[places].window;
-            return rule.stride == 1 && rule.dilation == 1 && rule.before >= 0 && rule.after >= 0;
+            // What a block has is a divisor of a line, or lines.
+            return std::has_single_bit(static_cast<std::uint64_t>(rule.stride)) &&
+                   rule.dilation == 1 && rule.before >= 0 && (rule.stride > 1 || rule.after >= 0) &&
+                   ir::constant_extent(kernel_, rule.taps) >= rule.stride;
         });
     }
 
@@ -96,16 +108,25 @@ class Finder {
         if (!ir::constant_extent(kernel_, found.channel) &&
             (channel.window || !channel.factors.empty()))
             return false;
-        const auto at_least =
-            static_cast<std::uint64_t>(std::max(found.channels, kMapBytes / element));
+        std::int64_t block = 1;
+        for (const DimId places : found.windows.places) {
+            const ir::WindowRule& rule = *kernel_[places].window;
+            const std::int64_t taps = *ir::constant_extent(kernel_, rule.taps);
+            const Along along{places, rule.stride, taps, ceil_div(taps, rule.stride)};
+            found.along.insert(found.along.begin(), along);
+            block *= along.step;
+        }
+        const auto at_least = static_cast<std::uint64_t>(
+            std::max(found.channels, ceil_div(kMapBytes, element * block)));
         found.wide = static_cast<std::int64_t>(std::bit_ceil(at_least));
         // TMA's windows take these channels too, but fill up a line with zeros for every tap.
         const bool split = images.dtype == DType::f32 && precision == ir::Precision::exact;
         const bool has_windows = !split && found.channels * element % kMapBytes == 0;
         if (found.wide * element > (has_windows ? kLineBytes / 4 : kLineBytes / 2)) return false;
-        const DimId taps = kernel_[found.windows.places.front()].window->taps;
-        found.taps = *ir::constant_extent(kernel_, taps);
-        found.long_taps = round_up(found.taps, kLineBytes / (found.wide * element));
+        const std::int64_t pixel = block * found.wide * element;
+        if (pixel > kMostLines * kLineBytes) return false;
+        if (pixel < kLineBytes)
+            found.along.back().blocks = round_up(found.along.back().blocks, kLineBytes / pixel);
         return true;
     }
 
@@ -123,30 +144,41 @@ class Rewriter {
     ExprId run(const ir::Expr& expr) {
         const auto& product = std::get<ir::Product>(expr.node);
         const bool is_first = found_.side == Side::first;
-        const std::vector<DimId> places(found_.windows.places.rbegin(),
-                                        found_.windows.places.rend());
-        std::vector<DimId> taps;
-        for (const DimId dim : places) taps.push_back(to_[dim].window->taps);
         // The number of channels is the same in all calls of the kernel.
         if (!ir::constant_extent(to_, found_.channel))
             to_.dims[ir::index(found_.channel)].extent = found_.channels;
 
-        const std::vector<DimId> weight_taps = taps;
-        if (found_.long_taps != found_.taps)
-            taps.back() = constant(to_[taps.back()].name + "_long", found_.long_taps);
         wide_ = found_.wide == found_.channels
                     ? found_.channel
                     : constant(to_[found_.channel].name + "_wide", found_.wide);
         if (wide_ != found_.channel) no_channel_ = one_of(found_.channel, wide_);
-        const ExprId images = padded_images(places);
-        const ExprId weights = padded_weights(is_first ? product.b : product.a, weight_taps, taps);
+        for (const Along& along : found_.along) {
+            const DimId taps = to_[along.places].window->taps;
+            const std::string name = to_[taps].name;  // dimensions are added below
+            taps_.push_back(taps);
+            const bool same = along.step == 1 && along.blocks == along.taps;
+            const char* suffix = along.step == 1 ? "_long" : "_blocks";
+            blocks_.push_back(same ? taps : constant(name + suffix, along.blocks));
+            if (along.step == 1) continue;
+            pixel_.push_back(constant(name + "_in", along.step));
+            // Weights have zeros where the last block ends after them.
+            const std::int64_t zeros = along.blocks * along.step - along.taps;
+            to_.dims[ir::index(blocks_.back())].window =
+                ir::WindowRule{taps, pixel_.back(), along.step, 1, 0, zeros};
+        }
+        pixel_.push_back(wide_);
+        const ExprId images = padded_images();
+        const ExprId weights = padded_weights(is_first ? product.b : product.a);
 
-        for (std::size_t i = 0; i < places.size(); ++i)
+        std::vector<DimId> places;
+        for (std::size_t i = 0; i < found_.along.size(); ++i) {
+            places.push_back(found_.along[i].places);
             to_.dims[ir::index(places[i])].window =
-                ir::WindowRule{to_[images].type.dims[i + 1], taps[i]};
+                ir::WindowRule{to_[images].type.dims[i + 1], blocks_[i]};
+        }
         const DimId batch = to_[images].type.dims.front();
-        std::vector<DimId> depth = taps, order{batch};
-        depth.push_back(wide_);
+        std::vector<DimId> depth = blocks_, order{batch};
+        depth.push_back(to_[images].type.dims.back());
         order.insert(order.end(), places.begin(), places.end());
         order.insert(order.end(), depth.begin(), depth.end());
         const DimId k = to_.factored_dim(depth), rows = to_.factored_dim(places);
@@ -187,70 +219,85 @@ class Rewriter {
         return add({to_[of].name + "_all", 1, {}, ir::WindowRule{of, taps, 1, 1, 0, zeros}});
     }
 
-    // The value seen through windows, less the dimensions `over`, each of one element.
+    // The value seen through windows, less the dimensions `over`, each of one element; what the
+    // windows of blocks see comes before the channels, with which it is one dimension.
     ExprId seen(ExprId x, const std::vector<DimId>& places, const std::vector<DimId>& over,
-                const std::vector<DimId>& order, std::string_view name) {
-        if (!places.empty()) {
-            const ExprId sum = build_.reduce(ir::ReduceOp::sum, build_.window(x, places), over);
-            x = build_.cast(to_[x].type.dtype, build_.permute(sum, order));
-            to_.exprs[ir::index(x)].name = name;
-            to_.exprs[ir::index(x)].stored = true;
+                std::vector<DimId> order, std::string_view name) {
+        if (places.empty()) return x;
+        const DType dtype = to_[x].type.dtype;
+        x = build_.window(x, places);
+        if (!over.empty()) x = build_.cast(dtype, build_.reduce(ir::ReduceOp::sum, x, over));
+        std::vector<DimId> merged = order;
+        order.insert(order.end() - 1, pixel_.begin(), pixel_.end() - 1);
+        x = build_.permute(x, order);
+        if (pixel_.size() > 1) {
+            merged.back() = to_.factored_dim(pixel_);
+            x = build_.view(x, merged);
         }
+        to_.exprs[ir::index(x)].name = name;
+        to_.exprs[ir::index(x)].stored = true;
         return x;
     }
 
-    ExprId padded_images(const std::vector<DimId>& places) {
+    ExprId padded_images() {
         const ExprId images = found_.windows.images;
         std::vector<DimId> order = to_[images].type.dims, all, over;
-        for (std::size_t i = 0; i < places.size(); ++i) {
-            const ir::WindowRule rule = *to_[places[i]].window;
-            const bool innermost = i + 1 == places.size();
-            const std::int64_t after =
-                rule.after + (innermost ? found_.long_taps - found_.taps : 0);
-            if (rule.before == 0 && after == 0) continue;
-            over.push_back(constant("E", 1));
+        std::size_t block = 0;
+        for (std::size_t i = 0; i < found_.along.size(); ++i) {
+            const Along& along = found_.along[i];
+            const ir::WindowRule rule = *to_[along.places].window;
+            const std::int64_t after = rule.after + along.blocks * along.step - along.taps;
+            if (along.step == 1 && rule.before == 0 && after == 0) continue;
+            if (along.step == 1) over.push_back(constant("E", 1));
+            const DimId taps = along.step == 1 ? over.back() : pixel_[block++];
             order[i + 1] = add({to_[rule.of].name + "_padded",
                                 {},
                                 {},
-                                ir::WindowRule{rule.of, over.back(), 1, 1, rule.before, after}});
+                                ir::WindowRule{rule.of, taps, along.step, 1, rule.before, after}});
             all.push_back(order[i + 1]);
         }
-        if (no_channel_) {
-            order.back() = wide_;
-            all.push_back(*no_channel_);
-            over.push_back(*no_channel_);
-        }
+        widen_channels(order, all, over);
         return seen(images, all, over, order, "padded");
     }
 
     // The weights as [F, taps, channels] with zeros, from [F, K] or [K, F] of the product.
-    ExprId padded_weights(ExprId x, const std::vector<DimId>& taps,
-                          const std::vector<DimId>& long_taps) {
+    ExprId padded_weights(ExprId x) {
         if (found_.side == Side::first) x = build_.transpose(x);
         std::vector<DimId> apart{to_[x].type.dims.front()};
-        apart.insert(apart.end(), taps.begin(), taps.end());
+        apart.insert(apart.end(), taps_.begin(), taps_.end());
         apart.push_back(found_.channel);
         const auto* merged = std::get_if<ir::View>(&to_[x].node);
         x = merged && to_[merged->x].type.dims == apart ? merged->x : build_.view(x, apart);
         std::vector<DimId> order = apart, all, over;
-        if (long_taps.back() != taps.back()) {
-            all.push_back(one_of(taps.back(), long_taps.back()));
-            over.push_back(all.back());
-            order[order.size() - 2] = long_taps.back();
+        for (std::size_t i = 0; i < taps_.size(); ++i) {
+            if (blocks_[i] == taps_[i]) continue;
+            order[i + 1] = blocks_[i];
+            if (to_[blocks_[i]].window) {
+                all.push_back(blocks_[i]);
+            } else {
+                all.push_back(one_of(taps_[i], blocks_[i]));
+                over.push_back(all.back());
+            }
         }
-        if (no_channel_) {
-            order.back() = wide_;
-            all.push_back(*no_channel_);
-            over.push_back(*no_channel_);
-        }
+        widen_channels(order, all, over);
         return seen(x, all, over, order, "padded_weights");
+    }
+
+    void widen_channels(std::vector<DimId>& order, std::vector<DimId>& places,
+                        std::vector<DimId>& over) const {
+        if (!no_channel_) return;
+        order.back() = wide_;
+        places.push_back(*no_channel_);
+        over.push_back(*no_channel_);
     }
 
     ir::Kernel& to_;
     ir::Builder& build_;
     const FewChannels found_;
-    DimId wide_{};                     // the channels and zeros
-    std::optional<DimId> no_channel_;  // the place of the window that adds these zeros
+    std::vector<DimId> taps_, blocks_;  // of the windows as they were, and of the new ones
+    std::vector<DimId> pixel_;          // what a pixel consists of: neighbours, then channels
+    DimId wide_{};                      // the channels and zeros
+    std::optional<DimId> no_channel_;   // the place of the window that adds these zeros
 };
 
 }  // namespace

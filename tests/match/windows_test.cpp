@@ -79,6 +79,27 @@ TEST(Windows, ChannelsByThemselvesAreSums) {
         << found.patterns[0].kernel;
 }
 
+// A single tap is a window only where it skips pixels; no weight has a dimension for it.
+TEST(Windows, OneTapOfADepthwiseConvolution) {
+    for (const std::int64_t stride : {1, 2}) {
+        Picture net;
+        const auto w = net.weight("w", {24, 1, 3, 1});
+        const auto y = net.op("y", "conv2d.default",
+                              {{"input", net.x},
+                               {"weight", w},
+                               {"stride", Ints{1, stride}},
+                               {"padding", Ints{1, 0}},
+                               {"dilation", Ints{1, 1}},
+                               {"groups", std::int64_t{24}}},
+                              {2, 24, 16, 12 / stride});
+        net.output(net.pointwise("z", "silu.default", y));
+        const auto found = net.discover();
+        ASSERT_EQ(ids(found), Names{"o00_rows_depthwise_silu"});
+        const std::string text = body(found.patterns[0]);
+        EXPECT_EQ(text.find("W:") != std::string::npos, stride == 2) << text;
+    }
+}
+
 // Pixels are contiguous in memory, so they are the product's columns.
 TEST(Windows, AConvolutionIsAProduct) {
     Picture net;

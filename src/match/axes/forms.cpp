@@ -63,7 +63,8 @@ std::vector<DimId> Forms::sorted(std::vector<DimId> dims) const {
 
 std::vector<int> Forms::atoms_of(ExprId x) const {
     std::vector<int> atoms;
-    for (const DimId dim : atoms_in(kernel_[x].type.dims)) atoms.push_back(first_atom(dim));
+    for (const DimId dim : atoms_in(kernel_[x].type.dims))
+        if (has_dim(dim)) atoms.push_back(first_atom(dim));
     std::ranges::sort(atoms);
     return atoms;
 }
@@ -93,6 +94,9 @@ ExprId Forms::merge(ExprId x) {
         dims.push_back(dim(merged));
         i += merged.size();  // the atoms of a merged dimension are consecutive
     }
+    // Taps that no weight has come last.
+    std::ranges::copy_if(kernel_[x].type.dims, std::back_inserter(dims),
+                         [&](DimId dim) { return !has_dim(dim); });
     return build_.view(x, dims);
 }
 

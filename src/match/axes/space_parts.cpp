@@ -158,6 +158,12 @@ std::string Space::absorb_windows(const Graph& graph, NodeId id) {
             shape[dim.dim].clear();
             continue;
         }
+        const bool sees_itself =
+            dim.taps == 1 && dim.stride == 1 && dim.before == 0 && dim.after == 0;
+        if (sees_itself && !convolves) {  // a product's operands have all windowed dimensions
+            taps.push_back({});
+            continue;
+        }
         std::vector<Axis> wide;
         for (const Axis axis : from[dim.dim])
             if (extent(axis) > 1) wide.push_back(axis);

@@ -31,7 +31,8 @@ double copied_for_windows(const Graph& graph, const Windows& windows, ValueId re
     for (const WindowDim& dim : windows.dims) {
         const std::int64_t phases = windows.transposed ? dim.stride : 1;
         const std::int64_t of_phase = (dim.places + phases - 1) / phases;
-        terms *= static_cast<double>((dim.taps + phases - 1) / phases);
+        const std::int64_t filled = phases > 1 ? dim.dilation * (dim.taps - 1) + 1 : dim.taps;
+        terms *= static_cast<double>((filled + phases - 1) / phases);
         places *= static_cast<double>(of_phase);
         if (!last) row *= of_phase;
     }

@@ -32,10 +32,20 @@ Phases skipping(const WindowDim& rule, std::int64_t extent, std::int64_t skipped
 }  // namespace
 
 Phases phases_of(const WindowDim& rule, std::int64_t extent) {
-    Phases best = skipping(rule, extent, 0);
+    WindowDim filled = rule;  // zeros are taps too
+    filled.taps = (rule.taps - 1) * rule.dilation + 1;
+    filled.dilation = 1;
+    Phases best = skipping(filled, extent, 0);
     // Fewer taps are worth more than a result without a margin: each is a share of the product.
     for (std::int64_t skipped = 1; skipped < rule.stride && skipped <= rule.before; ++skipped)
-        if (const Phases next = skipping(rule, extent, skipped); next.taps < best.taps) best = next;
+        if (const Phases next = skipping(filled, extent, skipped); next.taps < best.taps)
+            best = next;
+    if (best.phases == 1) {
+        best.taps = rule.taps;
+        best.dilation = rule.dilation;
+    } else {
+        best.apart = rule.dilation;
+    }
     return best;
 }
 

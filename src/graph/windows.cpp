@@ -137,7 +137,8 @@ class WindowReader {
         const auto* word = words ? std::get_if<std::string>(words) : nullptr;
         for (std::size_t i = 0; i < rank; ++i) {
             WindowDim& dim = windows_.dims[i];
-            dim.taps = taps[i], dim.stride = stride[i], dim.dilation = dilation[i];
+            dim.taps = taps[i], dim.stride = stride[i];
+            dim.dilation = dim.taps == 1 ? 1 : dilation[i];
             const std::int64_t reach = dim.dilation * (dim.taps - 1);
             dim.before = word && *word == "same" ? reach / 2 : padding[i];
             dim.after = word && *word == "same" ? reach - reach / 2 : padding[i];
@@ -156,8 +157,8 @@ class WindowReader {
     }
 
     static std::string unsupported_transposed(const WindowDim& dim) {
-        if (dim.dilation != 1) return "transposed convolutions with a dilation are left to torch";
-        if (dim.before >= dim.taps) return "its padding is longer than its weights reach";
+        if (dim.before > dim.dilation * (dim.taps - 1))
+            return "its padding is longer than its weights reach";
         if (dim.taps == 1 && dim.stride > 1) return "its weights leave results without a term";
         return "";
     }

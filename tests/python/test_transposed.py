@@ -31,10 +31,11 @@ SIZES = ((11,), (7, 6), (5, 4, 4))
 
 
 class Layer(nn.Module):
-    def __init__(self, rank, kernel, stride, padding, output_padding, last, features=4):
+    def __init__(self, rank, kernel, stride, padding, output_padding, last, features=4, apart=1):
         super().__init__()
         self.rank, self.last = rank, last
-        self.convolution = CONVS[rank - 1](3, features, kernel, stride, padding, output_padding)
+        sizes = kernel, stride, padding, output_padding
+        self.convolution = CONVS[rank - 1](3, features, *sizes, dilation=apart)
 
     def forward(self, x):
         if self.last:
@@ -55,6 +56,14 @@ def grid():
     yield 2, (2, 3), (2, 3), (0, 1), (0, 2), False
     yield 2, 3, 1, 1, 0, False, 1
     yield 2, 3, 2, 1, 0, False, 1
+    # Taps that are apart.
+    yield 1, 3, 2, 1, 0, False, 4, 2
+    yield 1, 5, 1, 0, 0, False, 4, 3
+    yield 2, 3, 5, 1, 0, False, 4, 2
+    yield 2, 3, 1, 2, 0, True, 4, 3
+    yield 2, (2, 3), (3, 2), 1, (1, 0), True, 4, 2
+    yield 2, (1, 3), (1, 2), 0, 0, False, 4, (3, 2)
+    yield 3, 3, 2, 1, 0, False, 4, 2
 
 
 class Model(Many):

@@ -79,6 +79,7 @@ class KernelWriter {
     // Transposed convolutions, in write_phases.cpp.
     struct PhaseDims {                        // of one dimension
         ir::DimId of{}, weight_taps{};        // those of the source and of the weight
+        ir::DimId apart{};                    // a tap of the weight and the zeros after it
         ir::DimId places{}, taps{}, phase{};  // those of the product; `phase` if there are several
         ir::DimId result{};
         graph::Phases rule;
@@ -87,8 +88,8 @@ class KernelWriter {
             return rule.phases == 1 || rule.taps > 1 || rule.before > 0 || rule.after > 0;
         }
         bool weight_windowed() const {
-            return rule.phases > 1 &&
-                   (rule.taps > 1 || rule.weight_before > 0 || rule.weight_after > 0);
+            return rule.phases > 1 && (rule.taps > 1 || rule.weight_before > 0 ||
+                                       rule.weight_after > 0 || rule.apart > 1);
         }
         bool cropped() const { return rule.skipped > 0 || rule.dropped > 0; }
     };
@@ -100,6 +101,7 @@ class KernelWriter {
     std::vector<PhaseDims> phases_of(const AxisWindows& windows) const;
     std::vector<ir::DimId> phase_dims(const AxisWindows& windows) const;
     OpenWindows open_phases(const AxisWindows& windows, ir::ExprId x);
+    ir::ExprId filled_weight(const AxisWindows& windows, ir::ExprId weight);
     ir::ExprId phased_weight(const AxisWindows& windows, ir::ExprId weight);
     ir::ExprId joined_phases(const AxisWindows& windows, ir::ExprId x);
     void write_pointwise(graph::NodeId node, const PointwiseOp& op);

@@ -31,6 +31,7 @@ std::string KernelWriter::add_phases() {
                 dims.taps = fresh_dim("U", dims.rule.taps);
                 dims.places = dims.windowed() ? fresh_dim("I", {}) : dims.of;
                 dims.phase = dims.weight_windowed() ? fresh_dim("A", {}) : dims.weight_taps;
+                if (dims.rule.apart > 1) dims.apart = fresh_dim("Z", dims.rule.apart);
                 extents_[kernel_[dims.places].name] = dims.rule.places;
                 extents_[kernel_[dims.phase].name] = dims.rule.phases;
             }
@@ -45,11 +46,15 @@ void KernelWriter::set_rules(const PhaseDims& dims) {
     const graph::Phases& rule = dims.rule;
     if (dims.windowed())
         kernel_.dims[ir::index(dims.places)].window =
-            ir::WindowRule{dims.of, dims.taps, 1, 1, rule.before, rule.after};
+            ir::WindowRule{dims.of, dims.taps, 1, rule.dilation, rule.before, rule.after};
     if (rule.phases == 1) return;
-    if (dims.weight_windowed())
-        kernel_.dims[ir::index(dims.phase)].window = ir::WindowRule{
-            dims.weight_taps, dims.taps, 1, rule.phases, rule.weight_before, rule.weight_after};
+    if (dims.weight_windowed()) {
+        const DimId filled = rule.apart == 1 ? dims.weight_taps
+                                             : kernel_.factored_dim({dims.weight_taps, dims.apart});
+        const std::int64_t after = rule.weight_after - (rule.apart - 1);  // zeros of the last tap
+        kernel_.dims[ir::index(dims.phase)].window =
+            ir::WindowRule{filled, dims.taps, 1, rule.phases, rule.weight_before, after};
+    }
     if (!dims.cropped()) {
         kernel_.dims[ir::index(dims.result)].factors = {dims.places, dims.phase};
         return;
@@ -88,8 +93,36 @@ KernelWriter::OpenWindows KernelWriter::open_phases(const AxisWindows& windows, 
     return open;
 }
 
+// The weight with zeros between its taps, as many as its dilation says.
+ExprId KernelWriter::filled_weight(const AxisWindows& windows, ExprId weight) {
+    const DType dtype = kernel_[weight].type.dtype;
+    Dims apart, filled;
+    for (const DimId dim : kernel_[weight].type.dims) {
+        apart.push_back(dim);
+        filled.push_back(dim);
+        for (const PhaseDims& dims : phases_of(windows))
+            if (dims.weight_taps == dim && dims.rule.apart > 1) {
+                apart.push_back(dims.apart);
+                filled.back() = kernel_.factored_dim({dim, dims.apart});
+            }
+    }
+    if (apart.size() == filled.size()) return weight;
+    weight = build_.expand(weight, apart);
+    for (const PhaseDims& dims : phases_of(windows))
+        if (dims.rule.apart > 1) {
+            const ExprId first =
+                build_.binary(ir::BinaryOp::lt, build_.index(dims.apart), build_.literal(1));
+            weight = build_.select(first, weight, build_.literal(0));
+        }
+    weight = build_.view(build_.cast(dtype, weight), filled);
+    kernel_.exprs[ir::index(weight)].name = unique("filled");
+    kernel_.exprs[ir::index(weight)].stored = true;
+    return weight;
+}
+
 // The weight of each phase: taps `stride` apart, the last one first.
 ExprId KernelWriter::phased_weight(const AxisWindows& windows, ExprId weight) {
+    weight = filled_weight(windows, weight);
     Dims phases, single_taps, flipped;
     for (const PhaseDims& dims : phases_of(windows)) {
         if (dims.rule.taps > 1) flipped.push_back(dims.taps);

@@ -45,7 +45,9 @@ void find_anywhere(const Anywhere& family, Search& search, const Sink& sink) {
 }
 
 void find(const Family& family, Search& search, const Sink& sink) {
+    const auto runs_once = [&](NodeId id) -> bool { return search.facts.once[graph::index(id)]; };
     const Sink with_prefix = [&](Candidate candidate) {
+        if (std::ranges::all_of(candidate.nodes, runs_once)) return;  // nothing is faster than that
         if (!candidate.id_prefix) candidate.id_prefix = family.id_prefix;
         sink(std::move(candidate));
     };

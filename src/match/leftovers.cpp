@@ -74,7 +74,9 @@ Leftovers leftovers(const Graph& graph, const Facts& facts, const SearchOutcome&
         const Node& node = graph[id];
         if (outcome.taken.contains(id)) continue;
         if (outcome.copied.contains(id)) continue;  // removed if nothing else reads it
-        if (auto idle = idle_reason(graph, node); !idle.empty()) {
+        auto idle = idle_reason(graph, node);
+        if (idle.empty() && facts.once[i]) idle = "it is computed from weights alone, once";
+        if (!idle.empty()) {
             left.idle.push_back({node.name, node.target, std::move(idle), node.where});
             continue;
         }

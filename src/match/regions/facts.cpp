@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <string_view>
 
+#include "graph/constants.h"
 #include "graph/operators.h"
 #include "match/axes/space.h"
 
@@ -37,6 +38,7 @@ Facts::Facts(const Graph& graph)
     : users(graph::users(graph)),
       escapes(graph::escapes(graph)),
       constant(graph.values.size(), false),
+      once(graph::constant_nodes(graph)),
       updates(find_updates(graph, users)) {
     std::set<std::string_view> changed;  // buffers that a call writes to
     for (const auto& output : graph.outputs)

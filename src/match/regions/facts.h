@@ -16,6 +16,7 @@ struct Facts {
     std::vector<bool> escapes;   // it is a result of the module
     std::vector<bool> constant;  // it is a weight or unchanging buffer, or a view of one
 
+    std::vector<bool> once;           // for each node: graph::constant_nodes()
     std::set<graph::NodeId> updates;  // whose results are needed only to update buffers
 
     std::set<graph::NodeId> after_product;  // nodes that some product may absorb; grow() adds them

@@ -1,0 +1,103 @@
+#include "graph/constants.h"
+
+#include <algorithm>
+#include <string_view>
+
+#include "graph/arguments.h"
+#include "graph/identity.h"
+#include "graph/image_layout.h"
+
+namespace fact::graph {
+
+namespace {
+
+constexpr double kMostBytes = 64 << 20;  // that are kept whatever they are computed from
+
+// Parts of the names of operators whose results differ from call to call.
+constexpr std::string_view kRandom[]{"rand",      "dropout",     "bernoulli", "normal_functional",
+                                     "normal.",   "multinomial", "poisson",   "exponential",
+                                     "geometric", "cauchy",      "uniform",   "empty",
+                                     "binomial",  "rrelu"};
+
+bool is_random(const Node& node) {
+    return std::ranges::any_of(kRandom, [&](std::string_view part) {
+        return node.target.find(part) != std::string::npos;
+    });
+}
+
+double bytes(const TensorType& type) {
+    return copy_traffic(type) / 2;
+}
+
+class ConstantFinder {
+  public:
+    explicit ConstantFinder(const Graph& graph)
+        : graph_(graph),
+          escapes_(escapes(graph)),
+          constant_(graph.values.size()),
+          computed_(graph.values.size()) {}
+
+    std::vector<bool> run() {
+        // What the caller is given must not be kept, and neither must what it may be a view of.
+        for (std::size_t i = graph_.nodes.size(); i-- > 0;) {
+            const Node& node = graph_.nodes[i];
+            const auto reads = tensor_inputs(node);
+            const bool given =
+                std::ranges::any_of(node.outputs, [&](ValueId id) { return escapes_[index(id)]; });
+            if (given && (reads.size() == 1 || is_view(node)))
+                for (const ValueId id : reads) escapes_[index(id)] = true;
+        }
+        find_inputs();
+        std::vector<bool> found;
+        for (const Node& node : graph_.nodes) found.push_back(is_constant(node));
+        return found;
+    }
+
+  private:
+    void find_inputs() {
+        for (const GraphInput& input : graph_.inputs)
+            constant_[index(input.value)] =
+                input.kind != InputKind::user &&
+                std::ranges::none_of(graph_.outputs, [&](const GraphOutput& output) {
+                    return !output.mutates.empty() && output.mutates == input.fqn;
+                });
+    }
+
+    // Notes what its results are, too.
+    bool is_constant(const Node& node) {
+        const auto reads = tensor_inputs(node);
+        if (aten_name(node.target).empty() || is_random(node) || node.outputs.empty()) return false;
+        const bool from_constants = std::ranges::all_of(
+            reads, [&](ValueId id) { return static_cast<bool>(constant_[index(id)]); });
+        if (!from_constants) return false;
+        double read = 0, made = 0;
+        for (const ValueId id : reads)
+            if (graph_[id].type) read += bytes(*graph_[id].type);
+        for (const ValueId id : node.outputs) {
+            const auto& type = graph_[id].type;
+            if (!type || type->dynamic || escapes_[index(id)]) return false;
+            made += bytes(*type);
+        }
+        const bool views_weight =
+            is_view(node) && !reads.empty() && !computed_[index(reads.front())];
+        if (!views_weight && made > std::max(kMostBytes, read)) return false;
+        for (const ValueId id : node.outputs) {
+            constant_[index(id)] = true;
+            computed_[index(id)] = !views_weight;
+        }
+        return !views_weight;
+    }
+
+    const Graph& graph_;
+    std::vector<bool> escapes_;
+    std::vector<bool> constant_;  // by value: the same in every call
+    std::vector<bool> computed_;  // and in memory of its own, which is kept
+};
+
+}  // namespace
+
+std::vector<bool> constant_nodes(const Graph& graph) {
+    return ConstantFinder(graph).run();
+}
+
+}  // namespace fact::graph

@@ -2,7 +2,12 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <map>
+#include <memory>
+
 #include "gpu/launch_plan.h"
+#include "support/files.h"
 #include "verify/binding_view.h"
 
 namespace fact::driver {
@@ -29,6 +34,26 @@ std::vector<const Binding*> bindings_of(const std::string& tensor,
         if (binding.tensor == tensor) own.push_back(&binding);
     return own;
 }
+
+// The launch records of the families that were asked for.
+class Records {
+  public:
+    explicit Records(const Realizations& realizations) : realizations_(realizations) {}
+
+    const Result<LaunchRecord>& of(const std::string& family) {
+        const auto known = read_.find(family);
+        if (known != read_.end()) return known->second;
+        const auto text = read_file(realizations_.at(family).folder / "record.json");
+        return read_
+            .emplace(family,
+                     text ? launch_record_from_json(*text) : Result<LaunchRecord>(text.error()))
+            .first->second;
+    }
+
+  private:
+    const Realizations& realizations_;
+    std::map<std::string, Result<LaunchRecord>> read_;
+};
 
 }  // namespace
 
@@ -57,6 +82,35 @@ std::string refused_by_launcher(
         tensors.push_back(std::move(*bound));
     }
     return gpu::why_refused(record, tensors);
+}
+
+compose::Refusal launchers(const std::vector<graph::FusedCall>& calls,
+                           const Realizations& realizations) {
+    return [&calls, &realizations, records = std::make_shared<Records>(realizations)](
+               const graph::Graph& graph, const graph::Node& node,
+               const compose::Layouts& layouts) -> std::string {
+        const auto call = std::ranges::find(calls, node.name, &graph::FusedCall::id);
+        std::map<std::string, TensorType> types;
+        bool as_traced = true;
+        auto values = graph::tensor_inputs(node);
+        values.insert(values.end(), node.outputs.begin(), node.outputs.end());
+        for (const auto value : values) {
+            const auto& traced = graph[value].type;
+            if (!traced) continue;
+            const auto at = layouts.find(value);
+            const auto& type = at == layouts.end() ? *traced : at->second;
+            as_traced = as_traced && type == *traced;
+            types[graph[value].name] = type;
+        }
+        // Its record's rules are those of the kernel that declares its tensors, or none.
+        if (!as_traced && realizations.at(call->kernel).from_file)
+            return "it is written in CUDA, and was proved on dense tensors";
+        const auto& record = records->of(call->kernel);
+        if (!record) return record.error().message;
+        return refused_by_launcher(
+            *call, *record,
+            [&](const std::string& value) -> const TensorType& { return types.at(value); });
+    };
 }
 
 }  // namespace fact::driver

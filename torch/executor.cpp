@@ -49,6 +49,7 @@ struct CatStep {
     Spot spot;
     std::int64_t dim = 0;
     bool adds_dim = false;
+    bool is_part = false;  // of another cat
 };
 
 struct Step {
@@ -88,6 +89,11 @@ std::vector<c10::IValue> filled_stack(const PreparedCall& call, const Environmen
     return stack;
 }
 
+at::Tensor allocated(const graph::TensorType& type, c10::Device device) {
+    return at::empty_strided(type.sizes, type.strides,
+                             at::TensorOptions(scalar_type(type.dtype)).device(device));
+}
+
 at::Tensor at_spot(const Spot& spot, const at::Tensor& memory) {
     if (spot.layout == spot.memory) return memory;
     return memory.as_strided(spot.layout.sizes, spot.layout.strides, spot.layout.offset);
@@ -100,11 +106,7 @@ Tensors call(const FusedStep& step, Environment& values) {
         into.emplace_back();
         if (!spot) continue;
         auto& memory = values[index(spot->whole)];
-        if (memory.isNone()) {
-            const auto options =
-                at::TensorOptions(scalar_type(spot->memory.dtype)).device(inputs.at(0).device());
-            memory = at::empty_strided(spot->memory.sizes, spot->memory.strides, options);
-        }
+        if (memory.isNone()) memory = allocated(spot->memory, inputs.at(0).device());
         into.back() = at_spot(*spot, memory.toTensor());
     }
     return step.function(inputs, into);
@@ -117,15 +119,18 @@ bool is_same_memory(const at::Tensor& a, const at::Tensor& b) {
     return same;
 }
 
-at::Tensor put_together(const CatStep& step, const Environment& values) {
+at::Tensor put_together(const CatStep& step, Environment& values) {
     Tensors parts;
     for (const auto id : step.parts) parts.push_back(values[index(id)].toTensor());
-    const auto& memory = values[index(step.spot.whole)];
-    // Without memory no kernel has run, and on other types than were traced none can.
-    const bool fits = memory.isTensor() && std::ranges::all_of(parts, [&](const at::Tensor& part) {
-                          return part.scalar_type() == memory.toTensor().scalar_type() &&
-                                 part.device() == memory.toTensor().device();
-                      });
+    auto& memory = values[index(step.spot.whole)];
+    const auto device = memory.isTensor() ? memory.toTensor().device() : parts.at(0).device();
+    // On other types than were traced no kernel can run.
+    bool fits = std::ranges::all_of(parts, [&](const at::Tensor& part) {
+        return part.scalar_type() == scalar_type(step.spot.memory.dtype) && part.device() == device;
+    });
+    // Without memory no kernel has written yet, but one may write to the cat that this one lies in.
+    if (fits && memory.isNone() && step.is_part) memory = allocated(step.spot.memory, device);
+    fits = fits && memory.isTensor();
     if (!fits) return step.adds_dim ? at::stack(parts, step.dim) : at::cat(parts, step.dim);
     const auto whole = at_spot(step.spot, memory.toTensor());
     const auto length = [&](std::size_t i) { return step.adds_dim ? 1 : parts[i].size(step.dim); };
@@ -238,8 +243,10 @@ Result<Step> make_step(const Graph& graph, const Node& node, const Spots& spots,
     }
     if (node.target == graph::kCatTarget || node.target == graph::kStackTarget) {
         auto cat = graph::read_cat(graph, node);  // verify() has read it too
-        return step(CatStep{std::move(cat->parts), spots.at(node.outputs[0]),
-                            static_cast<std::int64_t>(cat->dim), cat->adds_dim});
+        const auto own = node.outputs[0];
+        return step(CatStep{std::move(cat->parts), spots.at(own),
+                            static_cast<std::int64_t>(cat->dim), cat->adds_dim,
+                            spots.at(own).whole != own});
     }
     auto call = prepare_call(with_views_that_copy(node), options.device);
     if (!call) return call.error();

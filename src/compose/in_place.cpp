@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
+#include <set>
 #include <utility>
 
 #include "graph/cats.h"
@@ -35,7 +37,6 @@ class Placer {
         : graph_(graph), refusal_(refusal), escapes_(graph::escapes(graph)) {}
 
     std::vector<WrittenCat> run() {
-        std::vector<WrittenCat> all;
         // Backwards: where a cat lies is known before its parts, which may be cats, are looked at.
         for (std::size_t i = graph_.nodes.size(); i-- > 0;) {
             const auto flat = graph::read_cat(graph_, graph_.nodes[i]);
@@ -51,18 +52,57 @@ class Placer {
             } else {
                 place(i, cat, why);
             }
-            const auto in_place = std::ranges::count(cat.in_place, true);
-            all.push_back({graph_.nodes[i].name, static_cast<int>(cat.parts.size()),
-                           static_cast<int>(in_place), std::move(why)});
             // A cat that lies in another's memory says so by being such a node.
-            if (in_place > 0 || layouts_.contains(graph_.nodes[i].outputs[0]))
-                graph::write_cat(graph_.nodes[i], cat);
+            const bool placed = std::ranges::count(cat.in_place, true) > 0 ||
+                                layouts_.contains(graph_.nodes[i].outputs[0]);
+            found_.push_back({static_cast<NodeId>(i), std::move(cat), placed, std::move(why)});
+        }
+        drop_those_without_kernels();
+        std::vector<WrittenCat> all;
+        for (auto& [id, cat, placed, why] : found_) {
+            const auto in_place = std::ranges::count(cat.in_place, true);
+            all.push_back({graph_[id].name, static_cast<int>(cat.parts.size()),
+                           static_cast<int>(in_place), std::move(why)});
+            if (placed) graph::write_cat(graph_[id], cat);
         }
         std::ranges::reverse(all);
         return all;
     }
 
   private:
+    // What was decided for a cat or stack.
+    struct Found {
+        NodeId node;
+        Cat cat;
+        bool placed = false;  // it has parts in place, or lies in another
+        std::string why;      // the first part that is copied
+    };
+
+    // Cats in a cat of which no kernel writes a part stay torch's.
+    void drop_those_without_kernels() {
+        std::map<ValueId, ValueId> roots;  // of each cat: the one whose memory it lies in
+        std::set<ValueId> written;         // those with a part that a kernel writes
+        for (const Found& found : found_) {
+            const ValueId own = graph_[found.node].outputs[0];
+            const ValueId root = roots.try_emplace(own, own).first->second;
+            for (std::size_t p = 0; p < found.cat.parts.size(); ++p) {
+                const ValueId part = found.cat.parts[p];
+                if (!found.cat.in_place[p]) continue;
+                if (graph_[*graph_[part].producer].target == graph::kFusedTarget)
+                    written.insert(root);
+                else
+                    roots[part] = root;
+            }
+        }
+        for (Found& found : found_) {
+            if (!found.placed || written.contains(roots.at(graph_[found.node].outputs[0])))
+                continue;
+            if (found.why.empty()) found.why = "no kernel computes a part of it";
+            found.placed = false;
+            found.cat.in_place.assign(found.cat.parts.size(), false);
+        }
+    }
+
     // The earlier cat with the most parts, two or more, with which this one begins.
     std::optional<NodeId> earlier_cat(std::size_t at, const Cat& cat) const {
         std::optional<NodeId> best;
@@ -162,6 +202,7 @@ class Placer {
     const Refusal& refusal_;
     const std::vector<bool> escapes_;
     Layouts layouts_;
+    std::vector<Found> found_;  // from the last to the first
 };
 
 }  // namespace

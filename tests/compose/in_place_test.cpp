@@ -133,6 +133,29 @@ TEST(InPlace, UnlessAReaderNeedsAnEarlierListByItself) {
     EXPECT_EQ(net.place(asked), "two = x a* b*\n");
 }
 
+TEST(InPlace, ACatOfTorchsTensorsMayLieInOneThatAKernelWritesTo) {
+    Net net;
+    const auto x = net.input("x", tensor({8, 8}));
+    const auto inner = net.cat("inner", {x, net.torch("t", x)});
+    net.output(
+        net.node("outer", "aten.cat.default",
+                 {{"tensors", Values{inner, net.call("a", {inner})}}, {"dim", std::int64_t{1}}},
+                 tensor({8, 24})));
+    EXPECT_EQ(net.place(), "inner = x t\nouter = inner* a*\n");
+}
+
+TEST(InPlace, CatsOfCatsThatNoKernelWritesToStayAsTheyAre) {
+    Net net;
+    const auto x = net.input("x", tensor({8, 8}));
+    const auto inner = net.cat("inner", {x, net.torch("t", x)});
+    net.output(net.node("outer", "aten.cat.default",
+                        {{"tensors", Values{inner}}, {"dim", std::int64_t{1}}}, tensor({8, 16})));
+    EXPECT_EQ(net.place(), "");
+    ASSERT_EQ(net.found.size(), 2u);
+    EXPECT_EQ(net.found[1].in_place, 0);
+    EXPECT_EQ(net.found[1].why, "no kernel computes a part of it");
+}
+
 TEST(InPlace, FewBytesAreNotWorthMoreLaunches) {
     Net net;
     const auto x = net.input("x", tensor({8, 8}));

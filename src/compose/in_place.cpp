@@ -7,6 +7,7 @@
 #include <set>
 #include <utility>
 
+#include "compose/peak_memory.h"
 #include "graph/cats.h"
 #include "graph/fused.h"
 
@@ -25,16 +26,14 @@ using graph::ValueId;
 // move this many bytes.
 constexpr double kBytesOfALaunch = 8e6;
 
-double bytes_of(const TensorType& type) {
-    double bytes = info(type.dtype).bytes;
-    for (const auto size : type.sizes) bytes *= static_cast<double>(size);
-    return bytes;
-}
-
 class Placer {
   public:
     Placer(Graph& graph, const Refusal& refusal)
-        : graph_(graph), refusal_(refusal), escapes_(graph::escapes(graph)) {}
+        : graph_(graph),
+          refusal_(refusal),
+          escapes_(graph::escapes(graph)),
+          memory_(graph),
+          most_(memory_.bytes({})) {}
 
     std::vector<WrittenCat> run() {
         // Backwards: where a cat lies is known before its parts, which may be cats, are looked at.
@@ -42,13 +41,17 @@ class Placer {
             const auto flat = graph::read_cat(graph_, graph_.nodes[i]);
             if (!flat) continue;
             const Layouts before = layouts_;
+            const Homes homes_before = homes_;
             std::string why;
             Cat cat = *flat;
             if (const auto inner = earlier_cat(i, *flat)) {
                 cat = with_inner(*flat, *inner);
                 place(i, cat, why);
                 // Unless the inner cat lies in this one, joining its parts one by one is as good.
-                if (!cat.in_place[0]) layouts_ = before, cat = *flat, place(i, cat, why);
+                if (!cat.in_place[0]) {
+                    layouts_ = before, homes_ = homes_before, cat = *flat;
+                    place(i, cat, why);
+                }
             } else {
                 place(i, cat, why);
             }
@@ -151,10 +154,45 @@ class Placer {
             if (before.contains(cat.parts[p])) layouts_[cat.parts[p]] = before.at(cat.parts[p]);
             if (why.empty()) why = fmt::format("{} {}", graph_[cat.parts[p]].name, reason);
         }
+        for (std::size_t p = 0; p < parts.size(); ++p)
+            if (cat.in_place[p]) homes_[cat.parts[p]] = own;
+        while (memory_.bytes(homes_) > most_)
+            if (!take_out(cat, why)) break;
         if (pays(cat)) return;
+        for (std::size_t p = 0; p < parts.size(); ++p)
+            if (cat.in_place[p]) homes_.erase(cat.parts[p]);
         layouts_ = before;
         cat.in_place.assign(cat.parts.size(), false);
         why = "copying the rest would take more launches than torch's one copy of all";
+    }
+
+    // Takes a part out of the cat that keeps its memory for long: the first to be written, or the
+    // last to be read, if that is after the cat itself; false if there is none.
+    bool take_out(Cat& cat, std::string& why) {
+        std::optional<std::size_t> first, last;
+        for (std::size_t p = 0; p < cat.parts.size(); ++p) {
+            if (!cat.in_place[p]) continue;
+            const auto& life = memory_.life(cat.parts[p]);
+            if (!first || life.first < memory_.life(cat.parts[*first]).first) first = p;
+            if (!last || life.last > memory_.life(cat.parts[*last]).last) last = p;
+        }
+        if (!first) return false;
+        const ValueId own = homes_.at(cat.parts[*first]);
+        const auto without = [&](std::size_t p) {
+            homes_.erase(cat.parts[p]);
+            const double bytes = memory_.bytes(homes_);
+            homes_[cat.parts[p]] = own;
+            return bytes;
+        };
+        const bool is_read_later = memory_.life(cat.parts[*last]).last > memory_.life(own).last;
+        const std::size_t out = is_read_later && without(*last) < without(*first) ? *last : *first;
+        cat.in_place[out] = false;
+        homes_.erase(cat.parts[out]);
+        layouts_.erase(cat.parts[out]);
+        if (why.empty())
+            why = graph_[cat.parts[out]].name +
+                  " is computed so early or read so late that the module would need more memory";
+        return true;
     }
 
     // Whether what is not copied outweighs the launches that it takes to copy the rest.
@@ -201,7 +239,10 @@ class Placer {
     Graph& graph_;
     const Refusal& refusal_;
     const std::vector<bool> escapes_;
+    const PeakMemory memory_;
+    const double most_;  // that the module takes at a time if nothing is in place
     Layouts layouts_;
+    Homes homes_;
     std::vector<Found> found_;  // from the last to the first
 };
 

@@ -156,6 +156,49 @@ TEST(InPlace, CatsOfCatsThatNoKernelWritesToStayAsTheyAre) {
     EXPECT_EQ(net.found[1].why, "no kernel computes a part of it");
 }
 
+// A part that is there for long keeps the memory of the whole cat.
+TEST(InPlace, NoMoreMemoryIsTakenAtATime) {
+    const auto large = tensor({8, 80});
+    for (const bool early : {true, false}) {
+        Net net;
+        const auto x = net.input("x", tensor({8, 8}));
+        const auto busy = [&](ValueId from) {
+            return net.node(
+                "sum", "aten.sum.default",
+                {{"self", net.node("wide", "aten.sort.default", {{"self", from}}, large)}},
+                tensor({8, 8}));
+        };
+        const auto a = net.call("a", {x});
+        const auto from = early ? busy(x) : x;
+        const auto b = net.call("b", {from}), c = net.call("c", {from});
+        const auto cat =
+            net.node("cat", "aten.cat.default",
+                     {{"tensors", Values{a, b, c}}, {"dim", std::int64_t{1}}}, tensor({8, 24}));
+        const auto sum = net.node("last", "aten.sum.default", {{"self", cat}}, tensor({8, 8}));
+        if (early)
+            net.output(sum);
+        else
+            net.output(net.call("reader", {busy(sum), b}));
+        EXPECT_EQ(net.place(), early ? "cat = a b* c*\n" : "cat = a* b c*\n");
+        EXPECT_EQ(
+            net.found[0].why,
+            std::string(early ? "a" : "b") +
+                " is computed so early or read so late that the module would need more memory");
+    }
+}
+
+// Where other values take more at another time, a cat may be there for longer.
+TEST(InPlace, UnlessMoreIsTakenAtAnotherTime) {
+    Net net;
+    const auto x = net.input("x", tensor({8, 8}));
+    const auto a = net.call("a", {x});
+    const auto wide = net.node("wide", "aten.sort.default", {{"self", x}}, tensor({8, 80}));
+    const auto b = net.call("b", {wide});
+    const auto cat = net.cat("cat", {a, b});
+    net.output(net.node("last", "aten.repeat.default", {{"self", cat}}, tensor({8, 160})));
+    EXPECT_EQ(net.place(), "cat = a* b*\n");
+}
+
 TEST(InPlace, FewBytesAreNotWorthMoreLaunches) {
     Net net;
     const auto x = net.input("x", tensor({8, 8}));

@@ -1,4 +1,4 @@
-#include "driver/strides.h"
+#include "driver/acceptance.h"
 
 #include <fmt/format.h>
 
@@ -16,16 +16,6 @@ namespace {
 
 using graph::Binding;
 using graph::TensorType;
-
-// As torch/parts.h binds a tensor, at an address that only says how it is aligned: torch allocates
-// memory at multiples of 64 bytes and more.
-Result<gpu::TensorArg> bind(const Binding& binding, const TensorType& type) {
-    auto view = verify::view_through(binding, type.sizes, type.strides);
-    if (!view) return view.error();
-    const auto start = (type.offset + view->offset) * info(type.dtype).bytes;
-    return gpu::TensorArg{reinterpret_cast<void*>(start), type.dtype, std::move(view->sizes),
-                          std::move(view->strides)};
-}
 
 std::vector<const Binding*> bindings_of(const std::string& tensor,
                                         const std::vector<Binding>& all) {
@@ -77,7 +67,11 @@ std::string refused_by_launcher(
                 tensor.strides[d] = step;
             tensor.offset = 0;
         }
-        auto bound = bind(*own[0], tensor);
+        // The address only says how the tensor is aligned in memory, which torch allocates at
+        // multiples of 64 bytes and more.
+        auto* start = reinterpret_cast<void*>(tensor.offset * info(tensor.dtype).bytes);
+        auto bound = verify::bind<gpu::TensorArg>(*own[0], start, tensor.dtype, tensor.sizes,
+                                                  tensor.strides);
         if (!bound) return bound.error().message;
         tensors.push_back(std::move(*bound));
     }

@@ -8,12 +8,13 @@
 
 #include "compose/package.h"
 #include "compose/rewrite.h"
-#include "driver/strides.h"
+#include "driver/acceptance.h"
 #include "graph/graph_json.h"
 #include "graph/pt2_archive.h"
 #include "package/files.h"
 #include "support/files.h"
 #include "support/hash.h"
+#include "target/gpu_spec.h"
 
 namespace fact::driver {
 
@@ -102,7 +103,9 @@ Result<compose::Package> assemble(const RunFolder& run, const Settings& settings
         package.device = r.device;
         package.measured = r.measured;
     }
-    package.cats = compose::write_in_place(package.graph, launchers(package.calls, realizations));
+    const auto gpu = gpu_of_device(package.device);
+    package.cats = compose::write_in_place(package.graph, launchers(package.calls, realizations),
+                                           gpu ? *gpu : default_gpu(package.arch).value());
     if (const auto wrong = graph::verify(package.graph); !wrong.empty())
         throw InternalError("write_in_place: " + wrong);
     return package;

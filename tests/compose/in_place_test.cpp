@@ -30,7 +30,7 @@ struct Net : GraphBuilder {
     }
     // Each cat that was changed, with its parts, of which a star marks those in place.
     std::string place(const Refusal& refusal = [](auto&, auto&, auto&) { return std::string(); }) {
-        found = write_in_place(graph, refusal);
+        found = write_in_place(graph, refusal, *find_gpu("h200"));
         EXPECT_EQ(graph::verify(graph), "");
         std::string out;
         for (const auto& node : graph.nodes) {
@@ -53,7 +53,8 @@ TEST(InPlace, WhatKernelsComputeIsAndTheRestIsCopied) {
     net.output(net.cat("cat", {a, t, x, b}));
     EXPECT_EQ(net.place(), "cat = a* t x b*\n");
     ASSERT_EQ(net.found.size(), 1u);
-    EXPECT_EQ(net.found[0].in_place, 2);
+    EXPECT_EQ(net.found[0].by_kernels, 2);
+    EXPECT_EQ(net.found[0].cats, 0);
     EXPECT_EQ(net.found[0].parts, 4);
     EXPECT_EQ(net.found[0].why, "t is computed by torch");
 }
@@ -118,6 +119,8 @@ TEST(InPlace, AGrowingListOfFeaturesLiesInOneMemory) {
     const auto c = net.call("c", {two});
     net.output(net.cat("three", {x, a, b, c}));
     EXPECT_EQ(net.place(), "one = x a*\ntwo = one* b*\nthree = two* c*\n");
+    EXPECT_EQ(net.found[2].by_kernels, 1);
+    EXPECT_EQ(net.found[2].cats, 1);
 }
 
 TEST(InPlace, UnlessAReaderNeedsAnEarlierListByItself) {
@@ -152,7 +155,7 @@ TEST(InPlace, CatsOfCatsThatNoKernelWritesToStayAsTheyAre) {
                         {{"tensors", Values{inner}}, {"dim", std::int64_t{1}}}, tensor({8, 16})));
     EXPECT_EQ(net.place(), "");
     ASSERT_EQ(net.found.size(), 2u);
-    EXPECT_EQ(net.found[1].in_place, 0);
+    EXPECT_EQ(net.found[1].cats, 0);
     EXPECT_EQ(net.found[1].why, "no kernel computes a part of it");
 }
 

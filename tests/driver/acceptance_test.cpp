@@ -1,4 +1,4 @@
-#include "driver/strides.h"
+#include "driver/acceptance.h"
 
 #include <gtest/gtest.h>
 
@@ -54,7 +54,7 @@ TensorType at(std::int64_t offset, TensorType type) {
     return type;
 }
 
-TEST(Strides, RowsOfAWiderTensorAreTaken) {
+TEST(Acceptance, RowsOfAWiderTensorAreTaken) {
     const auto v = tensor({2, 5, 8});
     EXPECT_EQ(refused(v, v), "");
     EXPECT_EQ(refused(v, at(16, tensor({2, 5, 8}, Sizes{120, 24, 1}))), "");
@@ -63,7 +63,7 @@ TEST(Strides, RowsOfAWiderTensorAreTaken) {
               "dimensions 0, 1 of w are not adjacent in memory");
 }
 
-TEST(Strides, TheRecordsRulesDecide) {
+TEST(Acceptance, TheRecordsRulesDecide) {
     const auto v = tensor({2, 5, 8});
     EXPECT_EQ(refused(v, at(2, tensor({2, 5, 8}, Sizes{120, 24, 1}))),
               "y does not start at a multiple of 16 bytes");
@@ -73,7 +73,7 @@ TEST(Strides, TheRecordsRulesDecide) {
               std::string::npos);
 }
 
-TEST(Strides, PartsOfOneResultStayTogether) {
+TEST(Acceptance, PartsOfOneResultStayTogether) {
     auto call = images();
     call.results.push_back({"y", "w2", {{0, 1}, {2}}});
     EXPECT_EQ(refused(tensor({2, 5, 8}), tensor({2, 5, 8}), call),
@@ -83,7 +83,7 @@ TEST(Strides, PartsOfOneResultStayTogether) {
     EXPECT_EQ(refused(tensor({2, 5, 8}), tensor({2, 5, 8}), call), "y is not bound");
 }
 
-TEST(Strides, WeightsThatAreJoinedAreOneTensor) {
+TEST(Acceptance, WeightsThatAreJoinedAreOneTensor) {
     auto call = images();
     call.params = {{"x", "v", {{0}, {1}}}, {"x", "v", {{0}, {1}}}};
     call.results = {{"y", "w", {{0}, {1}}}};
@@ -116,7 +116,7 @@ struct Joined : graph::testing::GraphBuilder {
 };
 
 std::string refused_as(bool from_file, const std::string& node, bool wide) {
-    const TemporaryFolder folder(std::filesystem::temp_directory_path(), "fact-strides");
+    const TemporaryFolder folder(std::filesystem::temp_directory_path(), "fact-acceptance");
     EXPECT_TRUE(write_file_atomic(folder.path() / "record.json", to_json(record())).ok());
     Realizations realizations;
     realizations["family"].folder = folder.path();
@@ -130,7 +130,7 @@ std::string refused_as(bool from_file, const std::string& node, bool wide) {
 }
 
 // A file's launch record has the rules of another kernel, or none at all.
-TEST(Strides, AKernelWrittenInCudaTakesTensorsAsTraced) {
+TEST(Acceptance, AKernelWrittenInCudaTakesTensorsAsTraced) {
     for (const auto* node : {"f", "g"}) {
         EXPECT_EQ(refused_as(false, node, true), "");
         EXPECT_EQ(refused_as(true, node, true),

@@ -2,18 +2,15 @@
 
 #include <ATen/core/LegacyTypeDispatch.h>
 #include <ATen/core/grad_mode.h>
-#include <ATen/ops/cat.h>
-#include <ATen/ops/empty_strided.h>
-#include <ATen/ops/stack.h>
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <map>
 #include <set>
 
 #include "graph/cats.h"
 #include "graph/fused.h"
 #include "torch/arguments.h"
+#include "torch/cats.h"
 #include "torch/tensors.h"
 
 namespace fact::exec {
@@ -30,25 +27,10 @@ std::string describe(const Node& node) {
                          : fmt::format("node {} ({})", node.name, where);
 }
 
-// A place in the memory of a cat (graph/cats.h). Whoever needs it first allocates it, as the value
-// of that cat.
-struct Spot {
-    ValueId whole{};
-    graph::TensorType memory, layout;
-};
-
 struct FusedStep {
     FusedFunction function;
     std::vector<ValueId> inputs;
-    std::vector<std::optional<Spot>> into;  // for each result; empty if all may be anywhere
-};
-
-// A cat or stack of which kernels may have written parts.
-struct CatStep {
-    std::vector<ValueId> parts;
-    Spot spot;
-    std::int64_t dim = 0;
-    bool adds_dim = false;
+    std::vector<std::optional<graph::Spot>> into;  // for each result; empty if all may be anywhere
 };
 
 struct Step {
@@ -58,8 +40,6 @@ struct Step {
     std::vector<ValueId> dead;  // not read after this step
     std::string where;          // for errors
 };
-
-using Environment = std::vector<c10::IValue>;
 
 std::vector<c10::IValue> filled_stack(const PreparedCall& call, const Environment& values) {
     auto stack = call.stack;
@@ -88,72 +68,12 @@ std::vector<c10::IValue> filled_stack(const PreparedCall& call, const Environmen
     return stack;
 }
 
-at::Tensor at_spot(const Spot& spot, const at::Tensor& memory) {
-    if (spot.layout == spot.memory) return memory;
-    return memory.as_strided(spot.layout.sizes, spot.layout.strides, spot.layout.offset);
-}
-
 Tensors call(const FusedStep& step, Environment& values) {
     Tensors inputs, into;
     for (const auto id : step.inputs) inputs.push_back(values[index(id)].toTensor());
-    for (const auto& spot : step.into) {
-        into.emplace_back();
-        if (!spot) continue;
-        auto& memory = values[index(spot->whole)];
-        if (memory.isNone()) {
-            const auto options =
-                at::TensorOptions(scalar_type(spot->memory.dtype)).device(inputs.at(0).device());
-            memory = at::empty_strided(spot->memory.sizes, spot->memory.strides, options);
-        }
-        into.back() = at_spot(*spot, memory.toTensor());
-    }
+    for (const auto& spot : step.into)
+        into.push_back(spot ? at_spot(*spot, values, inputs.at(0).device()) : at::Tensor());
     return step.function(inputs, into);
-}
-
-bool is_same_memory(const at::Tensor& a, const at::Tensor& b) {
-    bool same = a.is_alias_of(b) && a.storage_offset() == b.storage_offset();
-    for (std::int64_t d = 0; d < a.dim(); ++d)
-        same = same && (a.size(d) == 1 || a.stride(d) == b.stride(d));
-    return same;
-}
-
-at::Tensor put_together(const CatStep& step, const Environment& values) {
-    Tensors parts;
-    for (const auto id : step.parts) parts.push_back(values[index(id)].toTensor());
-    const auto& memory = values[index(step.spot.whole)];
-    // Without memory no kernel has run, and on other types than were traced none can.
-    const bool fits = memory.isTensor() && std::ranges::all_of(parts, [&](const at::Tensor& part) {
-                          return part.scalar_type() == memory.toTensor().scalar_type() &&
-                                 part.device() == memory.toTensor().device();
-                      });
-    if (!fits) return step.adds_dim ? at::stack(parts, step.dim) : at::cat(parts, step.dim);
-    const auto whole = at_spot(step.spot, memory.toTensor());
-    const auto length = [&](std::size_t i) { return step.adds_dim ? 1 : parts[i].size(step.dim); };
-    // Neighbours that are not in place are copied at once.
-    std::size_t first = 0;
-    std::int64_t start = 0, waiting = 0;
-    for (std::size_t i = 0; i <= parts.size(); ++i) {
-        const std::int64_t here = start + waiting;
-        const bool copied =
-            i < parts.size() &&
-            !is_same_memory(parts[i], step.adds_dim ? whole.select(step.dim, here)
-                                                    : whole.narrow(step.dim, here, length(i)));
-        if (copied) {
-            waiting += length(i);
-            continue;
-        }
-        if (waiting > 0) {
-            const at::TensorList run(parts.data() + first, i - first);
-            auto target = whole.narrow(step.dim, start, waiting);
-            step.adds_dim ? at::stack_out(target, run, step.dim)
-                          : at::cat_out(target, run, step.dim);
-        }
-        if (i == parts.size()) break;
-        start = here + length(i);
-        waiting = 0;
-        first = i + 1;
-    }
-    return whole;
 }
 
 void run_step(const Step& step, Environment& values) {
@@ -192,19 +112,7 @@ Node with_views_that_copy(Node node) {
     return node;
 }
 
-using Spots = std::map<ValueId, Spot>;
-
-Spots spots_of(const Graph& graph) {
-    Spots spots;
-    for (auto& [value, spot] : graph::spots(graph)) {
-        auto memory = *graph[spot.whole].type;
-        memory.offset = 0;
-        spots[value] = {spot.whole, std::move(memory), std::move(spot.layout)};
-    }
-    return spots;
-}
-
-Result<FusedStep> make_fused_step(const Node& node, const Spots& spots,
+Result<FusedStep> make_fused_step(const Node& node, const graph::Spots& spots,
                                   const ExecutorOptions& options) {
     const auto* inputs = graph::find_argument(node, "inputs");
     const auto* id = graph::find_argument(node, "call");
@@ -226,7 +134,7 @@ Result<FusedStep> make_fused_step(const Node& node, const Spots& spots,
     return step;
 }
 
-Result<Step> make_step(const Graph& graph, const Node& node, const Spots& spots,
+Result<Step> make_step(const Graph& graph, const Node& node, const graph::Spots& spots,
                        const ExecutorOptions& options) {
     const auto step = [&](auto call) {
         return Step{std::move(call), node.outputs, node.returns_list, {}, describe(node)};
@@ -236,11 +144,8 @@ Result<Step> make_step(const Graph& graph, const Node& node, const Spots& spots,
         if (!fused) return fused.error();
         return step(std::move(*fused));
     }
-    if (node.target == graph::kCatTarget || node.target == graph::kStackTarget) {
-        auto cat = graph::read_cat(graph, node);  // verify() has read it too
-        return step(CatStep{std::move(cat->parts), spots.at(node.outputs[0]),
-                            static_cast<std::int64_t>(cat->dim), cat->adds_dim});
-    }
+    if (node.target == graph::kCatTarget || node.target == graph::kStackTarget)
+        return step(make_cat_step(graph, node, spots));
     auto call = prepare_call(with_views_that_copy(node), options.device);
     if (!call) return call.error();
     return step(std::move(*call));
@@ -280,7 +185,7 @@ Result<GraphExecutor> GraphExecutor::build(const Graph& graph, const ExecutorOpt
         fqns.insert(input.fqn);
         plan->inputs.push_back(input.value);
     }
-    const auto spots = spots_of(graph);
+    const auto spots = graph::spots(graph);
     for (const auto& node : graph.nodes) {
         auto step = make_step(graph, node, spots, options);
         if (!step)

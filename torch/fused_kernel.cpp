@@ -7,7 +7,6 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <atomic>
 #include <map>
 #include <mutex>
 #include <unordered_map>
@@ -43,23 +42,17 @@ struct FusedKernel::State {
     std::map<ParamSet, PreparedWorkspaces> prepared_by;
     PreparedWeights prepared;        // the memory of those workspaces
     PreparedWeights joined{"join"};  // weights that are bound in several parts, as one tensor
-    std::atomic<std::int64_t> by_kernel = 0, by_interpreter = 0, by_torch = 0;
-    std::atomic<bool> last_fell_back = false;
-    std::mutex mutex;       // guards the two fields below
-    std::string fell_back;  // why the latest call that fell back did so
+    CallCounts counts;
+    std::mutex mutex;  // guards the field below
     std::unordered_map<c10::Device, GraphExecutor> originals;
 
-    void count_run_on(c10::Device device) {
-        ++(device.is_cpu() ? by_interpreter : by_kernel);
-        last_fell_back = false;
+    // Whether there is what runs the text on this device, whatever it says of certain tensors.
+    bool is_loaded_on(c10::Device device) const {
+        if (device.is_cpu()) return !text.only_interface;
+        return device.is_cuda() && compiled.kernel && compiled.kernel->on(device.index());
     }
     void record_fallback(const std::string& why) {
-        {
-            const std::lock_guard lock(mutex);
-            fell_back = why;
-            last_fell_back = true;
-        }
-        if (by_torch++ == 0)
+        if (counts.add_fallback(why))
             warn_of_fallback(
                 fmt::format("{} runs as torch's operators, not as its kernel: {}", call.id, why));
     }
@@ -343,15 +336,18 @@ Tensors FusedKernel::run(const Tensors& inputs, bool strict, const Tensors& into
         " is not run by its kernel, and the package was loaded with strict=True: its tensors "
         "are on the CPU");
     auto done = outputs ? state_->check_types(inputs) : Result<>(outputs.error());
+    std::string refused;
     if (done) {
         done = run_kernel(inputs, *outputs);
-        if (!done && !into.empty()) {  // perhaps only because of where it was to write
+        const bool told = std::ranges::any_of(into, [](const auto& one) { return one.defined(); });
+        if (!done && told && state_->is_loaded_on(device)) {
+            refused = done.error().message;  // perhaps only because of where it was to write
             outputs = allocate_outputs(inputs);
             done = run_kernel(inputs, *outputs);
         }
     }
     if (done) {
-        state_->count_run_on(device);
+        state_->counts.add_run(device, refused);
         return std::move(*outputs);
     }
     const auto& why = done.error().message;
@@ -382,11 +378,7 @@ CallStatus FusedKernel::status(c10::Device device) {
         status.cannot_run = fmt::format("the module is on {}", device.str());
     else if (const auto loaded = compiled.kernel->on(device.index()); !loaded)
         status.cannot_run = loaded.error().message;
-    status.by_kernel = state_->by_kernel;
-    status.by_interpreter = state_->by_interpreter;
-    status.by_torch = state_->by_torch;
-    const std::lock_guard lock(state_->mutex);
-    if (state_->last_fell_back) status.fell_back = state_->fell_back;
+    state_->counts.tell(status);
     return status;
 }
 

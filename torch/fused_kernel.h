@@ -8,6 +8,7 @@
 
 #include "graph/fused.h"
 #include "ir/kernel.h"
+#include "torch/call_status.h"
 #include "torch/device_kernels.h"
 #include "torch/executor.h"
 
@@ -17,14 +18,6 @@ namespace fact::exec {
 struct Compiled {
     std::shared_ptr<DeviceKernels> kernel;
     std::string why_not = "there is no GPU";
-};
-
-// How a fused call has been run so far.
-struct CallStatus {
-    std::string call, kernel;
-    std::string cannot_run;  // why its kernel cannot run on the device in question; "" if it can
-    std::int64_t by_kernel = 0, by_interpreter = 0, by_torch = 0;  // numbers of calls
-    std::string fell_back;  // why the last call ran as torch's operators; "" if it did not
 };
 
 // Allocates scratch memory of these sizes on the device of the call's tensors.

@@ -285,7 +285,9 @@ std::string Package::status_json(c10::Device device) const {
                          {"by_kernel", status.by_kernel},
                          {"by_interpreter", status.by_interpreter},
                          {"by_torch", status.by_torch},
-                         {"fell_back", status.fell_back}});
+                         {"fell_back", status.fell_back},
+                         {"elsewhere", status.elsewhere},
+                         {"wrote_elsewhere", status.wrote_elsewhere}});
     }
     return calls.dump();
 }

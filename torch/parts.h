@@ -42,12 +42,9 @@ Result<View> bind(const graph::Binding& binding, const at::Tensor& tensor) {
     const auto dtype = dtype_of(tensor.scalar_type());
     if (!dtype)
         return Error{fmt::format("{} has an element type no kernel takes", binding.value), {}};
-    auto view = verify::view_through(binding, tensor.sizes(), tensor.strides());
-    if (!view) return view.error();
     // Kernels only read their parameters; data_ptr would copy a lazily cloned one.
-    auto* data = static_cast<char*>(const_cast<void*>(tensor.const_data_ptr())) +
-                 view->offset * tensor.element_size();
-    return View{data, *dtype, std::move(view->sizes), std::move(view->strides)};
+    return verify::bind<View>(binding, const_cast<void*>(tensor.const_data_ptr()), *dtype,
+                              tensor.sizes(), tensor.strides());
 }
 
 // Extends the rows of a view by the next part of its tensor; false if the part is not next to it.

@@ -13,6 +13,8 @@ class Pattern:
     reason: str  # why it does not run; "" if it does
     calls: int
     fallbacks: int  # calls in which torch's operators ran instead
+    copies: int = 0  # calls whose kernel could not write into a cat, so that its results were copied
+    why_copied: str = ""  # why those of the last call were; "" if they were not
 
 
 @dataclasses.dataclass(frozen=True)
@@ -29,6 +31,9 @@ class Status:
         for pattern in self.patterns:
             state = "runs" if pattern.runs else f"does not run: {pattern.reason}"
             counted = f"{pattern.calls} calls, {pattern.fallbacks} by torch's operators"
+            if pattern.copies:
+                why = f": {pattern.why_copied}" if pattern.why_copied else ""
+                counted += f", {pattern.copies} copied into a cat{why}"
             lines.append(f"  {pattern.name:{width}}  {state} ({counted})")
         for source in ("given", "stored"):
             names = [name for name, own in self.weights.items() if own == source]
@@ -45,6 +50,15 @@ def patterns(calls):
         reason = call["fell_back"] or call["cannot_run"]
         count = call["by_kernel"] + call["by_interpreter"] + call["by_torch"]
         found.append(
-            Pattern(call["call"], call["kernel"], not reason, reason, count, call["by_torch"])
+            Pattern(
+                name=call["call"],
+                kernel=call["kernel"],
+                runs=not reason,
+                reason=reason,
+                calls=count,
+                fallbacks=call["by_torch"],
+                copies=call["elsewhere"],
+                why_copied=call["wrote_elsewhere"],
+            )
         )
     return found

@@ -8,12 +8,13 @@
 
 #include "compose/package.h"
 #include "compose/rewrite.h"
-#include "driver/strides.h"
+#include "driver/acceptance.h"
 #include "graph/graph_json.h"
 #include "graph/pt2_archive.h"
 #include "package/files.h"
 #include "support/files.h"
 #include "support/hash.h"
+#include "target/gpu_spec.h"
 
 namespace fact::driver {
 
@@ -43,42 +44,6 @@ compose::Candidate candidate(const match::Pattern& pattern, const Realizations& 
         out.fused.median_us = std::sqrt(r.single.median_us * as_single * r.sustained.median_us);
     }
     return out;
-}
-
-// Lets kernels write into cats where their launcher would accept that.
-std::vector<compose::WrittenCat> place_parts(compose::Package& package,
-                                             const Realizations& realizations) {
-    std::map<std::string, Result<LaunchRecord>> records;  // by family, of the calls around cats
-    const auto record_of = [&](const std::string& family) -> const Result<LaunchRecord>& {
-        const auto known = records.find(family);
-        if (known != records.end()) return known->second;
-        const auto text = read_file(realizations.at(family).folder / "record.json");
-        return records
-            .emplace(family,
-                     text ? launch_record_from_json(*text) : Result<LaunchRecord>(text.error()))
-            .first->second;
-    };
-    return compose::write_in_place(
-        package.graph,
-        [&](const graph::Graph& graph, const graph::Node& node, const compose::Layouts& layouts) {
-            const auto call = std::ranges::find(package.calls, node.name, &graph::FusedCall::id);
-            const auto& record = record_of(call->kernel);
-            if (!record) return record.error().message;
-            std::map<std::string, graph::TensorType> types;
-            auto values = graph::tensor_inputs(node);
-            values.insert(values.end(), node.outputs.begin(), node.outputs.end());
-            for (const auto value : values) {
-                const auto at = layouts.find(value);
-                if (at != layouts.end())
-                    types[graph[value].name] = at->second;
-                else if (graph[value].type)
-                    types[graph[value].name] = *graph[value].type;
-            }
-            return refused_by_launcher(*call, *record,
-                                       [&](const std::string& value) -> const graph::TensorType& {
-                                           return types.at(value);
-                                       });
-        });
 }
 
 }  // namespace
@@ -138,7 +103,9 @@ Result<compose::Package> assemble(const RunFolder& run, const Settings& settings
         package.device = r.device;
         package.measured = r.measured;
     }
-    package.cats = place_parts(package, realizations);
+    const auto gpu = gpu_of_device(package.device);
+    package.cats = compose::write_in_place(package.graph, launchers(package.calls, realizations),
+                                           gpu ? *gpu : default_gpu(package.arch).value());
     if (const auto wrong = graph::verify(package.graph); !wrong.empty())
         throw InternalError("write_in_place: " + wrong);
     return package;

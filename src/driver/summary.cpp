@@ -103,20 +103,32 @@ report::Operators operators(const Discovered& found, const Plan& plan) {
             count(found.discovery.left_alone), count(found.discovery.idle)};
 }
 
-// A cat whose parts are written in place costs nothing; of others, what is copied.
+// "2 of 3 parts are written in place"; an earlier cat in the same memory is a part that has its
+// own.
+std::string in_place(const compose::WrittenCat& cat) {
+    const bool all = cat.by_kernels + cat.cats == cat.parts;
+    std::string text;
+    if (cat.by_kernels > 0)
+        text = cat.by_kernels == cat.parts
+                   ? std::string("its parts are written in place by what computes them")
+                   : fmt::format("{} of {} parts {} written in place", cat.by_kernels, cat.parts,
+                                 cat.by_kernels > 1 ? "are" : "is");
+    if (cat.cats > 0)
+        text += fmt::format("{}{} {} in its memory", text.empty() ? "" : ", and ", cat.cats,
+                            cat.cats > 1 ? "are cats" : "is a cat");
+    return all ? text : fmt::format("{}; of the others, {}", text, cat.why);
+}
+
+// A cat of which nothing is copied costs nothing; of others, what is.
 void tell(const compose::WrittenCat& cat, report::Report& report) {
     const auto left = std::ranges::find(report.left_alone, cat.node, &match::LeftAlone::node);
     if (left == report.left_alone.end()) return;
-    if (cat.in_place == 0) {
+    if (cat.by_kernels + cat.cats == 0) {
         left->reason = "its parts are copied: " + cat.why;
         return;
     }
-    left->reason =
-        cat.in_place == cat.parts
-            ? std::string("its parts are written in place by what computes them")
-            : fmt::format("{} of {} parts {} written in place; of the others, {}", cat.in_place,
-                          cat.parts, cat.in_place > 1 ? "are" : "is", cat.why);
-    if (cat.in_place < cat.parts) return;
+    left->reason = in_place(cat);
+    if (cat.by_kernels + cat.cats < cat.parts) return;
     report.idle.push_back(std::move(*left));
     report.left_alone.erase(left);
     --report.operators.left_alone, ++report.operators.idle;

@@ -101,8 +101,15 @@ bool fills_memory(const TensorType& type) {
     return true;
 }
 
-std::map<ValueId, Spot> spots(const Graph& graph) {
-    std::map<ValueId, Spot> all;
+std::string why_not_in_place(const Graph& graph, ValueId part) {
+    const auto& producer = graph[part].producer;
+    if (!producer) return "is an input of the module";
+    const Node& node = graph[*producer];
+    return node.target == kFusedTarget || read_cat(graph, node) ? "" : "is computed by torch";
+}
+
+Spots spots(const Graph& graph) {
+    Spots all;
     // From the last to the first: a cat comes after those that are parts of it.
     for (std::size_t i = graph.nodes.size(); i-- > 0;) {
         const Node& node = graph.nodes[i];
@@ -110,13 +117,14 @@ std::map<ValueId, Spot> spots(const Graph& graph) {
         if (!cat) continue;
         const ValueId own = node.outputs[0];
         if (!all.contains(own)) {
-            all[own] = {own, *graph[own].type};
-            all[own].layout.offset = 0;
+            TensorType memory = *graph[own].type;
+            memory.offset = 0;
+            all[own] = {own, memory, memory};
         }
         const Spot whole = all[own];
         const auto layouts = part_layouts(graph, *cat, whole.layout);
         for (std::size_t p = 0; p < cat->parts.size(); ++p)
-            if (cat->in_place[p]) all[cat->parts[p]] = {whole.whole, layouts[p]};
+            if (cat->in_place[p]) all[cat->parts[p]] = {whole.whole, whole.memory, layouts[p]};
     }
     return all;
 }
@@ -131,13 +139,11 @@ std::string misplaced(const Graph& graph) {
             return fmt::format("the result of node '{}' does not fill its memory", node.name);
         for (std::size_t p = 0; p < cat->parts.size(); ++p) {
             if (!cat->in_place[p]) continue;
-            const Value& part = graph[cat->parts[p]];
-            if (!part.producer || (graph[*part.producer].target != kFusedTarget &&
-                                   !is_written_in_place(graph[*part.producer])))
-                return fmt::format("'{}' cannot be written in place: no kernel computes it",
-                                   part.name);
+            const auto& name = graph[cat->parts[p]].name;
+            if (const auto why = why_not_in_place(graph, cat->parts[p]); !why.empty())
+                return fmt::format("'{}' cannot be written in place: it {}", name, why);
             if (!placed.insert(cat->parts[p]).second)
-                return fmt::format("'{}' is written in place twice", part.name);
+                return fmt::format("'{}' is written in place twice", name);
         }
     }
     return {};

@@ -31,6 +31,10 @@ std::optional<Cat> read_cat(const Graph& graph, const Node& node);
 // The node as one of the two above.
 void write_cat(Node& node, const Cat& cat);
 
+// Why a part cannot be written in place by what computes it, such as "is computed by torch"; "" if
+// it is a fused call or a cat.
+std::string why_not_in_place(const Graph& graph, ValueId part);
+
 // Where the parts are in a result that is laid out as `whole`.
 std::vector<TensorType> part_layouts(const Graph& graph, const Cat& cat, const TensorType& whole);
 
@@ -40,10 +44,12 @@ bool fills_memory(const TensorType& type);
 // A value that lies in the memory of a cat, or is that cat.
 struct Spot {
     ValueId whole{};    // the outermost cat, whose memory is allocated
-    TensorType layout;  // with the offset from the start of that memory
+    TensorType memory;  // all of that
+    TensorType layout;  // with the offset from its start
 };
+using Spots = std::map<ValueId, Spot>;
 // Every value that is written in place and every cat with such parts. The graph must be sound.
-std::map<ValueId, Spot> spots(const Graph& graph);
+Spots spots(const Graph& graph);
 
 // What is wrong with the parts that the graph says are written in place; "" if nothing is.
 std::string misplaced(const Graph& graph);

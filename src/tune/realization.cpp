@@ -96,6 +96,10 @@ Realization realization_from(const json& object) {
     if (const json* files = optional_field(object, "files"))
         for (const auto& [name, hash] : to_object(*files).items()) r.files[name] = to_text(hash);
     r.headers = get_text(object, "headers", "");
+    // Earlier results do not say it, but only files have no schedule that is spelled.
+    const auto winner = std::ranges::find(r.candidates, r.winner, &CandidateResult::name);
+    r.from_file =
+        get_bool(object, "from_file", winner != r.candidates.end() && winner->schedule.empty());
     return r;
 }
 
@@ -128,6 +132,7 @@ std::string to_json(const Realization& r) {
                          {"winner", r.winner},
                          {"schedule", r.schedule},
                          {"precision", r.precision},
+                         {"from_file", r.from_file},
                          {"text", json_of(text)},
                          {"best", json_of(best)},
                          {"candidates", candidates},

@@ -42,6 +42,7 @@ struct Realization {
     std::string device;          // "NVIDIA H200", or "cpu": then nothing was timed
     bool measured = false;       // the winner was timed
     std::string winner, schedule, precision;
+    bool from_file = false;        // the winner is a CUDA file, which was proved on dense tensors
     std::filesystem::path folder;  // kernel.fact, kernel.cu, kernel.cubin, record.json, result.json
     std::map<std::string, std::string> files;  // the kernel's files with their SHA-256
     std::string headers;                       // jit::Artifact::headers of the winner

@@ -105,6 +105,7 @@ Result<Realization> realize_candidates(const match::Pattern& pattern,
         r.kernel = winner->record.kernel;
         r.schedule = winner->record.schedule;
         r.precision = winner->record.precision;
+        r.from_file = winner->from_file;
         r.checks = found->best.checks;
         r.single = found->best.single;
         r.baseline_single = found->best.baseline_single;

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "graph/fused.h"
@@ -22,5 +23,15 @@ struct View {
 // has an odd extent; or if one that is neither broadcast nor of extent one is in no group.
 Result<View> view_through(const graph::Binding& binding, std::span<const std::int64_t> sizes,
                           std::span<const std::int64_t> strides);
+
+// The tensor at `data` as the kernel sees it: a gpu::TensorArg or an ir::TensorView.
+template <class Tensor>
+Result<Tensor> bind(const graph::Binding& binding, void* data, DType dtype,
+                    std::span<const std::int64_t> sizes, std::span<const std::int64_t> strides) {
+    auto view = view_through(binding, sizes, strides);
+    if (!view) return view.error();
+    auto* first = static_cast<char*>(data) + view->offset * info(dtype).bytes;
+    return Tensor{first, dtype, std::move(view->sizes), std::move(view->strides)};
+}
 
 }  // namespace fact::verify

@@ -30,7 +30,7 @@ struct Net : GraphBuilder {
     }
     // Each cat that was changed, with its parts, of which a star marks those in place.
     std::string place(const Refusal& refusal = [](auto&, auto&, auto&) { return std::string(); }) {
-        found = write_in_place(graph, refusal);
+        found = write_in_place(graph, refusal, *find_gpu("h200"));
         EXPECT_EQ(graph::verify(graph), "");
         std::string out;
         for (const auto& node : graph.nodes) {
@@ -53,7 +53,8 @@ TEST(InPlace, WhatKernelsComputeIsAndTheRestIsCopied) {
     net.output(net.cat("cat", {a, t, x, b}));
     EXPECT_EQ(net.place(), "cat = a* t x b*\n");
     ASSERT_EQ(net.found.size(), 1u);
-    EXPECT_EQ(net.found[0].in_place, 2);
+    EXPECT_EQ(net.found[0].by_kernels, 2);
+    EXPECT_EQ(net.found[0].cats, 0);
     EXPECT_EQ(net.found[0].parts, 4);
     EXPECT_EQ(net.found[0].why, "t is computed by torch");
 }
@@ -118,6 +119,8 @@ TEST(InPlace, AGrowingListOfFeaturesLiesInOneMemory) {
     const auto c = net.call("c", {two});
     net.output(net.cat("three", {x, a, b, c}));
     EXPECT_EQ(net.place(), "one = x a*\ntwo = one* b*\nthree = two* c*\n");
+    EXPECT_EQ(net.found[2].by_kernels, 1);
+    EXPECT_EQ(net.found[2].cats, 1);
 }
 
 TEST(InPlace, UnlessAReaderNeedsAnEarlierListByItself) {
@@ -131,6 +134,72 @@ TEST(InPlace, UnlessAReaderNeedsAnEarlierListByItself) {
         return std::string(node.name == "b" && layouts.contains(one) ? "not contiguous" : "");
     };
     EXPECT_EQ(net.place(asked), "two = x a* b*\n");
+}
+
+TEST(InPlace, ACatOfTorchsTensorsMayLieInOneThatAKernelWritesTo) {
+    Net net;
+    const auto x = net.input("x", tensor({8, 8}));
+    const auto inner = net.cat("inner", {x, net.torch("t", x)});
+    net.output(
+        net.node("outer", "aten.cat.default",
+                 {{"tensors", Values{inner, net.call("a", {inner})}}, {"dim", std::int64_t{1}}},
+                 tensor({8, 24})));
+    EXPECT_EQ(net.place(), "inner = x t\nouter = inner* a*\n");
+}
+
+TEST(InPlace, CatsOfCatsThatNoKernelWritesToStayAsTheyAre) {
+    Net net;
+    const auto x = net.input("x", tensor({8, 8}));
+    const auto inner = net.cat("inner", {x, net.torch("t", x)});
+    net.output(net.node("outer", "aten.cat.default",
+                        {{"tensors", Values{inner}}, {"dim", std::int64_t{1}}}, tensor({8, 16})));
+    EXPECT_EQ(net.place(), "");
+    ASSERT_EQ(net.found.size(), 2u);
+    EXPECT_EQ(net.found[1].cats, 0);
+    EXPECT_EQ(net.found[1].why, "no kernel computes a part of it");
+}
+
+// A part that is there for long keeps the memory of the whole cat.
+TEST(InPlace, NoMoreMemoryIsTakenAtATime) {
+    const auto large = tensor({8, 80});
+    for (const bool early : {true, false}) {
+        Net net;
+        const auto x = net.input("x", tensor({8, 8}));
+        const auto busy = [&](ValueId from) {
+            return net.node(
+                "sum", "aten.sum.default",
+                {{"self", net.node("wide", "aten.sort.default", {{"self", from}}, large)}},
+                tensor({8, 8}));
+        };
+        const auto a = net.call("a", {x});
+        const auto from = early ? busy(x) : x;
+        const auto b = net.call("b", {from}), c = net.call("c", {from});
+        const auto cat =
+            net.node("cat", "aten.cat.default",
+                     {{"tensors", Values{a, b, c}}, {"dim", std::int64_t{1}}}, tensor({8, 24}));
+        const auto sum = net.node("last", "aten.sum.default", {{"self", cat}}, tensor({8, 8}));
+        if (early)
+            net.output(sum);
+        else
+            net.output(net.call("reader", {busy(sum), b}));
+        EXPECT_EQ(net.place(), early ? "cat = a b* c*\n" : "cat = a* b c*\n");
+        EXPECT_EQ(
+            net.found[0].why,
+            std::string(early ? "a" : "b") +
+                " is computed so early or read so late that the module would need more memory");
+    }
+}
+
+// Where other values take more at another time, a cat may be there for longer.
+TEST(InPlace, UnlessMoreIsTakenAtAnotherTime) {
+    Net net;
+    const auto x = net.input("x", tensor({8, 8}));
+    const auto a = net.call("a", {x});
+    const auto wide = net.node("wide", "aten.sort.default", {{"self", x}}, tensor({8, 80}));
+    const auto b = net.call("b", {wide});
+    const auto cat = net.cat("cat", {a, b});
+    net.output(net.node("last", "aten.repeat.default", {{"self", cat}}, tensor({8, 160})));
+    EXPECT_EQ(net.place(), "cat = a* b*\n");
 }
 
 TEST(InPlace, FewBytesAreNotWorthMoreLaunches) {

@@ -1,17 +1,20 @@
 // Random programs against the interpreter: differential COMMAND --count N [--seed S] [--sm80]
 // [--only FAMILY]
 //
-//   lower    every program is cut into kernels and lowered; the counts are printed
+//   lower    every program is cut into kernels and lowered; the counts are printed, and how many
+//            take their tensors as parts of wider ones
 //   build    and compiled
-//   gpu      and run on the GPU; results are compared with the interpreter's, in f64, once dense
-//            and once as parts of wider tensors
+//   gpu      and run on the GPU; results are compared with the interpreter's, in f64, once dense,
+//            and with outputs and inputs that are parts of wider tensors
 //   stages   every program, small, is cut into stages, and these are interpreted one by one
 //   dump     every program, small, with inputs and the interpreter's results, a line of JSON each
 //
 // Programs that fail are named by their seed; --text SEED prints one.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <fstream>
 #include <iostream>
@@ -48,7 +51,20 @@ struct Case {
     lower::Lowered lowered;
     std::string failure;  // "" while all is well
     double error = 0, allowed = 0;
-    bool wide = false;  // it was also run with outputs that are parts of wider tensors
+    // Whether its launcher takes outputs and inputs that are parts of wider tensors, for each pad.
+    std::array<int, std::size(kPads)> writes{}, reads{};
+};
+
+// How a run's tensors lie in memory: dense, or the outputs or the inputs in wider tensors.
+struct Placing {
+    const Pad* pad = nullptr;
+    bool outputs = false;
+    bool has(bool output) const { return pad && output == outputs; }
+    std::string text() const {
+        if (!pad) return "";
+        return fmt::format(", with {} in wider tensors ({} more),", outputs ? "outputs" : "inputs",
+                           pad->name);
+    }
 };
 
 // For f32 some more than a rounding: what is computed on the way may be larger than the result.
@@ -69,77 +85,76 @@ double allowed_error(const Program& program, DType output) {
 
 constexpr char kPoison = '\xff';  // NaN in every floating type
 
-gpu::TensorArg argument(const tools::HostTensor& tensor, void* data) {
-    gpu::TensorArg arg{data, tensor.dtype, tensor.sizes, tensor.sizes};
-    std::int64_t stride = 1;
-    for (std::size_t i = arg.sizes.size(); i-- > 0; stride *= arg.sizes[i]) arg.strides[i] = stride;
-    return arg;
+constexpr Pad kNoPad{"nothing"};
+
+gpu::TensorArg dense(DType dtype, const std::vector<std::int64_t>& sizes) {
+    return in_wider({nullptr, dtype, sizes, sizes}, kNoPad);
 }
 
-std::size_t bytes_of(const gpu::TensorArg& arg) {
-    std::size_t bytes = static_cast<std::size_t>(info(arg.dtype).bytes);
-    for (const std::int64_t size : arg.sizes) bytes *= static_cast<std::size_t>(size);
-    return bytes;
+void ask_launcher(Case& one) {
+    const ir::Kernel& kernel = one.program.kernel;
+    std::vector<gpu::TensorArg> tensors;
+    const auto add = [&](const ir::Type& type) {
+        tensors.push_back(dense(type.dtype, sizes_of(one.program, type)));
+    };
+    for (const auto& param : kernel.params) add(param.type);
+    for (const auto& output : kernel.outputs) add(output.tensor.type);
+    for (std::size_t i = 0; i < std::size(kPads); ++i) {
+        one.writes[i] = accepts(one.lowered.record, tensors, kPads[i], true);
+        one.reads[i] = accepts(one.lowered.record, tensors, kPads[i], false);
+    }
 }
 
-// `wide`: outputs are parts of wider tensors; nothing is done if the kernel refuses that.
-Result<> run_on_gpu(Case& one, const std::string& cubin,
-                    const std::vector<tools::HostTensor>& inputs,
-                    std::vector<tools::HostTensor>& outputs, bool wide) {
-    auto kernel = gpu::Kernel::load(cubin, one.lowered.record);
-    if (!kernel) return kernel.error();
+// False if the launcher refuses tensors that are parts of wider ones.
+Result<bool> run_on_gpu(const gpu::Kernel& kernel, const std::vector<tools::HostTensor>& inputs,
+                        std::vector<tools::HostTensor>& outputs, const Placing& placing) {
     std::vector<gpu::DeviceMemory> memory;
     std::vector<gpu::TensorArg> tensors;
     const auto add = [&](gpu::TensorArg arg, const std::string* content,
-                         bool in_wide = false) -> Result<> {
-        const std::size_t bytes = in_wide ? wide_bytes(arg) : bytes_of(arg);
-        auto allocated = gpu::DeviceMemory::allocate(bytes);
+                         const Pad& pad) -> Result<> {
+        const std::string poison(wide_bytes(arg, pad), kPoison);
+        const std::string from = content ? spread(arg, pad, *content, kPoison) : poison;
+        auto allocated = gpu::DeviceMemory::allocate(from.size());
         if (!allocated) return allocated.error();
-        const std::string poison(bytes, kPoison);
-        const std::string& from = content ? *content : poison;
         if (auto done = allocated->write(std::as_bytes(std::span(from))); !done) return done;
-        arg.data = static_cast<char*>(allocated->data()) + (in_wide ? bytes_before(arg) : 0);
+        arg.data = static_cast<char*>(allocated->data()) + bytes_before(arg, pad);
         tensors.push_back(std::move(arg));
         memory.push_back(std::move(*allocated));
         return Ok{};
     };
+    const Pad& in = placing.has(false) ? *placing.pad : kNoPad;
+    const Pad& out = placing.has(true) ? *placing.pad : kNoPad;
     for (const auto& t : inputs)
-        if (auto done = add(argument(t, nullptr), &t.data); !done) return done;
-    for (const auto& t : outputs) {
-        const auto dense = argument(t, nullptr);
-        if (auto done = add(wide ? in_wider(dense) : dense, nullptr, wide); !done) return done;
-    }
-    if (auto why = kernel->why_refused(tensors); !why.empty())
-        return wide ? Result<>(Ok{}) : Error{"refused: " + why, ""};
-    one.wide = wide;
-    for (const auto& arg : kernel->workspaces(tensors))
-        if (auto done = add(arg, nullptr); !done) return done;
-    if (auto done = kernel->launch(tensors, {}, nullptr); !done) return done;
+        if (auto done = add(in_wider(dense(t.dtype, t.sizes), in), &t.data, in); !done)
+            return done.error();
+    for (const auto& t : outputs)
+        if (auto done = add(in_wider(dense(t.dtype, t.sizes), out), nullptr, out); !done)
+            return done.error();
+    if (auto why = kernel.why_refused(tensors); !why.empty())
+        return placing.pad ? Result<bool>(false) : Error{"refused: " + why, ""};
+    for (const auto& arg : kernel.workspaces(tensors))
+        if (auto done = add(arg, nullptr, kNoPad); !done) return done.error();
+    if (auto done = kernel.launch(tensors, {}, nullptr); !done) return done.error();
     for (std::size_t i = 0; i < outputs.size(); ++i) {
         const auto& arg = tensors[inputs.size() + i];
-        std::string data(wide ? wide_bytes(arg) : bytes_of(arg), '\0');
+        std::string data(wide_bytes(arg, out), '\0');
         auto done = memory[inputs.size() + i].read(std::as_writable_bytes(std::span(data)));
-        if (!done) return done;
-        if (!wide)
-            outputs[i].data = std::move(data);
-        else if (!take_columns(arg, data, kPoison, outputs[i].data))
-            return Error{"it wrote beside an output that is a part of a wider tensor", ""};
+        if (!done) return done.error();
+        if (!take_own(arg, out, data, kPoison, outputs[i].data))
+            return Error{"it wrote beside an output" + placing.text(), ""};
     }
-    return Ok{};
+    return true;
 }
 
-void compare(Case& one, const std::string& cubin, bool wide) {
+void compare(Case& one, const gpu::Kernel& compiled, const Run& run, const Placing& placing) {
     const ir::Kernel& kernel = one.program.kernel;
-    const Run run = interpreted(one.program, one.seed);
     std::vector<tools::HostTensor> outputs;
     for (const ir::Output& output : kernel.outputs)
         outputs.push_back(tools::empty_tensor(output.tensor.type.dtype,
                                               sizes_of(one.program, output.tensor.type)));
-    if (auto done = run_on_gpu(one, cubin, run.inputs, outputs, wide); !done) {
-        one.failure = done.error().text();
-        return;
-    }
-    if (wide && !one.wide) return;
+    const auto ran = run_on_gpu(compiled, run.inputs, outputs, placing);
+    if (!ran) one.failure = ran.error().text();
+    if (!ran || !*ran) return;
     for (std::size_t i = 0; i < outputs.size(); ++i) {
         const auto got = widened(outputs[i]), want = widened(run.outputs[i]);
         double largest = 0.05, worst = 0;
@@ -154,10 +169,23 @@ void compare(Case& one, const std::string& cubin, bool wide) {
         const double allowed = allowed_error(one.program, kernel.outputs[i].tensor.type.dtype);
         if (!(worst / allowed <= one.error)) one.error = worst / allowed, one.allowed = allowed;
         if (!(worst <= allowed))
-            one.failure = fmt::format("output {}{} is off by {:.2e}, allowed {:.2e}",
-                                      kernel.outputs[i].tensor.name,
-                                      wide ? ", in a wider tensor," : "", worst, allowed);
+            one.failure =
+                fmt::format("output {}{} is off by {:.2e}, allowed {:.2e}",
+                            kernel.outputs[i].tensor.name, placing.text(), worst, allowed);
     }
+}
+
+void run_case(Case& one, const std::string& cubin) {
+    const auto kernel = gpu::Kernel::load(cubin, one.lowered.record);
+    if (!kernel) {
+        one.failure = kernel.error().text();
+        return;
+    }
+    const Run run = interpreted(one.program, one.seed);
+    compare(one, *kernel, run, {});
+    for (const Pad& pad : kPads)
+        for (const bool outputs : {true, false})
+            if (one.failure.empty()) compare(one, *kernel, run, {&pad, outputs});
 }
 
 std::vector<Case> lower_all(const Options& options) {
@@ -172,10 +200,12 @@ std::vector<Case> lower_all(const Options& options) {
         lower_options.extents = one.program.extents;
         lower_options.tma = !options.sm80;
         auto lowered = lower::lower(one.program.kernel, lower_options);
-        if (lowered)
+        if (lowered) {
             one.lowered = std::move(*lowered);
-        else
+            ask_launcher(one);
+        } else {
             one.failure = "lowering: " + lowered.error().text();
+        }
         cases.push_back(std::move(one));
     }
     return cases;
@@ -216,14 +246,16 @@ void build_all(std::vector<Case>& cases, const Options& options, bool run) {
         if (!run) continue;
         std::ifstream file(built[u]->cubin, std::ios::binary);
         const std::string cubin{std::istreambuf_iterator<char>(file), {}};
-        compare(one, cubin, /*wide=*/false);
-        if (one.failure.empty()) compare(one, cubin, /*wide=*/true);
+        run_case(one, cubin);
     }
 }
 
+constexpr int kEnough = 8;  // programs of a family, to say what all of them refuse
+
 int report(const std::vector<Case>& cases, const Options& options) {
     struct Row {
-        int passed = 0, failed = 0, launches = 0, wide = 0;
+        int passed = 0, failed = 0, launches = 0;
+        std::array<int, std::size(kPads)> writes{}, reads{};  // programs, for each pad
         double worst = 0;
     };
     std::map<std::string, Row> rows;
@@ -233,7 +265,10 @@ int report(const std::vector<Case>& cases, const Options& options) {
         Row& row = rows[one.program.family];
         ++(one.failure.empty() ? row.passed : row.failed);
         row.launches += static_cast<int>(one.lowered.record.launches.size());
-        row.wide += one.wide;
+        for (std::size_t i = 0; i < std::size(kPads); ++i) {
+            row.writes[i] += one.writes[i];
+            row.reads[i] += one.reads[i];
+        }
         row.worst = std::max(row.worst, one.error);
         if (one.failure.empty()) continue;
         ++failed;
@@ -243,15 +278,24 @@ int report(const std::vector<Case>& cases, const Options& options) {
     }
     for (const auto& [family, row] : rows) {
         fmt::print(
-            "{:20} {:4} passed {:4} failed {:5} launches {:4} in wider tensors, error at most "
-            "{:.2f} "
-            "of allowed\n",
-            family, row.passed, row.failed, row.launches, row.wide, row.worst);
+            "{:20} {:4} passed {:4} failed {:5} launches, error at most {:.2f} of allowed; parts "
+            "of "
+            "wider tensors: {} write, {} read\n",
+            family, row.passed, row.failed, row.launches, row.worst, fmt::join(row.writes, "/"),
+            fmt::join(row.reads, "/"));
         json += fmt::format(
-            "{}  \"{}\": {{\"passed\": {}, \"failed\": {}, \"launches\": {}, \"wide\": {}, "
-            "\"error_of_allowed\": {:.3f}}}",
-            json.empty() ? "" : ",\n", family, row.passed, row.failed, row.launches, row.wide,
-            row.worst);
+            "{}  \"{}\": {{\"passed\": {}, \"failed\": {}, \"launches\": {}, \"wide_outputs\": "
+            "[{}], \"wide_inputs\": [{}], \"error_of_allowed\": {:.3f}}}",
+            json.empty() ? "" : ",\n", family, row.passed, row.failed, row.launches,
+            fmt::join(row.writes, ", "), fmt::join(row.reads, ", "), row.worst);
+        // Few programs may all be such that no kernel can take them so.
+        const bool asked = options.command != "stages" && row.passed + row.failed >= kEnough;
+        for (const auto& [accepted, what] : {std::pair{row.writes, "write"}, {row.reads, "read"}})
+            if (asked && std::ranges::count(accepted, 0) == std::ssize(accepted)) {
+                ++failed;
+                failures +=
+                    fmt::format("{}: no program can {} a part of a wider tensor\n", family, what);
+            }
     }
     std::cout << failures;
     fmt::print("{} {} programs from seed {}{}: {} passed, {} failed\n", options.command,

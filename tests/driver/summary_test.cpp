@@ -67,20 +67,27 @@ TEST(Summary, WhyACandidateFailedIsWhole) {
 
 TEST(Summary, ACatThatCopiesNothingIsNotLeftAlone) {
     Discovered found;
-    for (const auto* name : {"all", "some", "none"})
+    for (const auto* name : {"all", "some", "none", "grown", "mixed"})
         found.discovery.left_alone.push_back({name, "aten.cat.default", "no rule covers it", {}});
     const auto report = summarize({}, {}, found, {}, {},
-                                  {{"all", 2, 2, ""},
-                                   {"some", 3, 1, "x is computed by torch"},
-                                   {"none", 2, 0, "x is an input"}});
-    ASSERT_EQ(report.idle.size(), 1u);
+                                  {{"all", 2, 2, 0, ""},
+                                   {"some", 3, 1, 0, "x is computed by torch"},
+                                   {"none", 2, 0, 0, "x is an input"},
+                                   {"grown", 2, 1, 1, ""},
+                                   {"mixed", 3, 0, 1, "x is an input"}});
+    ASSERT_EQ(report.idle.size(), 2u);
     EXPECT_EQ(report.idle[0].node, "all");
-    ASSERT_EQ(report.left_alone.size(), 2u);
+    EXPECT_EQ(report.idle[0].reason, "its parts are written in place by what computes them");
+    EXPECT_EQ(report.idle[1].reason,
+              "1 of 2 parts is written in place, and 1 is a cat in its memory");
+    ASSERT_EQ(report.left_alone.size(), 3u);
+    EXPECT_EQ(report.left_alone[2].reason,
+              "1 is a cat in its memory; of the others, x is an input");
     EXPECT_EQ(report.left_alone[0].reason,
               "1 of 3 parts is written in place; of the others, x is computed by torch");
     EXPECT_EQ(report.left_alone[1].reason, "its parts are copied: x is an input");
-    EXPECT_EQ(report.operators.left_alone, 2);
-    EXPECT_EQ(report.operators.idle, 1);
+    EXPECT_EQ(report.operators.left_alone, 3);
+    EXPECT_EQ(report.operators.idle, 2);
 }
 
 TEST(Summary, EveryOperatorIsCountedOnce) {

@@ -83,6 +83,7 @@ TEST(Cats, ACatInACatLiesInTheMemoryOfTheOuterOne) {
     const auto all = spots(b.graph);
     ASSERT_EQ(all.size(), 4u);  // x is copied
     EXPECT_EQ(all.at(y).whole, outer);
+    EXPECT_EQ(all.at(y).memory, tensor({2, 12}));
     EXPECT_EQ(all.at(y).layout.offset, 8);
     EXPECT_EQ(all.at(y).layout.strides, (Sizes{12, 1}));
     EXPECT_EQ(all.at(inner).layout.offset, 4);
@@ -90,6 +91,18 @@ TEST(Cats, ACatInACatLiesInTheMemoryOfTheOuterOne) {
     const auto again = graph_from_json(to_json(b.graph));
     ASSERT_TRUE(again) << again.error().text();
     EXPECT_EQ(read_cat(*again, again->nodes[1])->in_place, (std::vector<bool>{false, true}));
+}
+
+TEST(Cats, OnlyCallsAndCatsWriteWhereTheyAreTold) {
+    GraphBuilder b;
+    const auto x = b.input("x", tensor({2, 4}));
+    const auto y = call(b, "y", x, tensor({2, 4}));
+    const auto sum = b.node("sum", "aten.sort.default", {{"self", x}}, tensor({2, 4}));
+    const auto cat = b.node("cat", "aten.cat.default", {{"tensors", Values{x, y}}}, tensor({4, 4}));
+    EXPECT_EQ(why_not_in_place(b.graph, x), "is an input of the module");
+    EXPECT_EQ(why_not_in_place(b.graph, sum), "is computed by torch");
+    EXPECT_EQ(why_not_in_place(b.graph, y), "");
+    EXPECT_EQ(why_not_in_place(b.graph, cat), "");
 }
 
 TEST(Cats, WhatNothingCanWriteInPlaceIsRefused) {
@@ -103,7 +116,7 @@ TEST(Cats, WhatNothingCanWriteInPlaceIsRefused) {
     EXPECT_EQ(problem([](auto& b, auto x, auto y) {
                   placed(b, "cat", {x, y}, 0, {true, true}, tensor({4, 4}));
               }),
-              "'x' cannot be written in place: no kernel computes it");
+              "'x' cannot be written in place: it is an input of the module");
     EXPECT_EQ(problem([](auto& b, auto, auto y) {
                   placed(b, "cat", {y, y}, 0, {true, true}, tensor({4, 4}));
               }),

@@ -117,6 +117,27 @@ TEST(Rows, UpdatesOfBuffersGoWithAProductBeforeTheNorm) {
     EXPECT_EQ(found.patterns[0].outputs, (Names{"y", "update"}));
 }
 
+// Whether a kernel that also updates a buffer pays is measured: the one without is there too.
+TEST(Rows, AProductWithoutTheUpdateItCouldTakeIsOfferedToo) {
+    Net net;
+    net.dtype = DType::f32;
+    const auto running = net.input("running", {16}, {}, graph::InputKind::buffer);
+    const auto x = net.input("x", {256, 64}), w = net.weight("w", {16, 64});
+    const auto y = net.pointwise("y", "relu.default", net.linear("product", x, w));
+    net.output(y);
+    const auto mean =
+        net.op("mean", "mean.dim",
+               {{"self", net.pointwise("square", "mul.Tensor", y, y)}, {"dim", Sizes{0}}}, {16});
+    const auto update =
+        net.op("update", "lerp.Scalar", {{"self", running}, {"end", mean}, {"weight", 0.1}}, {16});
+    net.graph.outputs.push_back({.value = update, .fixed = graph::None{}, .mutates = "running"});
+    const auto found = net.discover();
+    std::vector<Names> nodes;
+    for (const auto& pattern : found.patterns) nodes.push_back(pattern.nodes);
+    EXPECT_TRUE(std::ranges::count(nodes, Names{"product", "y", "square", "mean", "update"}));
+    EXPECT_TRUE(std::ranges::count(nodes, Names{"product", "y"}));
+}
+
 // Where everything only updates a buffer, there is nothing to take along.
 TEST(Rows, AProductForABufferHasThatResultAlone) {
     Net net;

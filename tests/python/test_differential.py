@@ -186,6 +186,10 @@ class Differential(unittest.TestCase):
             )
             self.assertEqual(done.returncode, 0, done.stdout[-2000:] + done.stderr)
 
+    def test_kernels_of_every_family_take_parts_of_wider_tensors(self):
+        done = subprocess.run([PROGRAM, "lower", "--count", "320"], capture_output=True, text=True)
+        self.assertEqual(done.returncode, 0, done.stdout[-2000:] + done.stderr)
+
     def test_interpreter_agrees_with_torch(self):
         lines = subprocess.run(
             [PROGRAM, "dump", "--count", str(COUNT)], check=True, capture_output=True, text=True

@@ -70,6 +70,22 @@ class Running(unittest.TestCase):
         self.assertIn("p01_linear_gelu  does not run: ", text)
         self.assertIn("weights stored: 2\n  up.bias\n  up.weight", text)
 
+    def test_the_status_says_what_is_copied_into_a_cat(self):
+        from fact._status import Status, patterns
+
+        call = dict.fromkeys(("by_kernel", "by_interpreter", "by_torch", "elsewhere"), 0)
+        call |= {"call": "p0", "kernel": "up", "cannot_run": "", "fell_back": "", "wrote_elsewhere": ""}
+        found = patterns(
+            [
+                call | {"by_kernel": 3},
+                call | {"by_kernel": 3, "elsewhere": 2, "wrote_elsewhere": "y is not contiguous"},
+            ]
+        )
+        self.assertEqual([one.copies for one in found], [0, 2])
+        text = str(Status("package", "cuda:0", found, {}))
+        self.assertIn("runs (3 calls, 0 by torch's operators)\n", text)
+        self.assertIn("by torch's operators, 2 copied into a cat: y is not contiguous)", text)
+
     def test_strict_refuses_what_cannot_run(self):
         # There is no cubin in this package, with or without a GPU.
         with self.assertRaisesRegex(

@@ -179,5 +179,27 @@ TEST(Executor, ACatInACatLiesInOneMemory) {
     }
 }
 
+// What torch computes is copied once, to where the cat around it is.
+TEST(Executor, ACatOfTorchsTensorsInACatLiesThereToo) {
+    GraphBuilder b;
+    const auto x = b.input("x", tensor({2, 3}));
+    const auto inner =
+        placed(b, "inner", graph::kCatTarget, {x, x}, 1, {false, false}, tensor({2, 6}));
+    const auto z = doubled(b, "z", inner, tensor({2, 6}));
+    b.output(placed(b, "outer", graph::kCatTarget, {inner, z}, 1, {true, true}, tensor({2, 12})));
+    bool together = false;
+    const auto fused = [&](const std::string&) -> FusedFunction {
+        return [&](const Tensors& inputs, const Tensors& into) -> Tensors {
+            together = inputs[0].is_alias_of(into.at(0));
+            return {into.at(0).copy_(inputs[0] + inputs[0])};
+        };
+    };
+    const auto executor = GraphExecutor::build(b.graph, {c10::kCPU, fused});
+    ASSERT_TRUE(executor) << executor.error().text();
+    const auto in = at::randn({2, 3});
+    EXPECT_TRUE(at::equal(executor->run({in})[0], at::cat({in, in, 2 * in, 2 * in}, 1)));
+    EXPECT_TRUE(together);
+}
+
 }  // namespace
 }  // namespace fact::exec

@@ -106,8 +106,26 @@ TEST(FusedKernel, WhatItCannotWriteToIsElsewhere) {
     const auto y = kernel->run({x}, false, {part})[0];
     EXPECT_TRUE(at::equal(y, x + x));
     EXPECT_NE(y.const_data_ptr(), part.const_data_ptr());
-    EXPECT_EQ(kernel->status(c10::kCPU).by_interpreter, 1);
+    const auto status = kernel->status(c10::kCPU);
+    EXPECT_EQ(status.by_interpreter, 1);
     EXPECT_TRUE(heard.texts.empty());
+    EXPECT_EQ(status.elsewhere, 1);
+    EXPECT_NE(status.wrote_elsewhere.find("dimensions 0, 1"), std::string::npos)
+        << status.wrote_elsewhere;
+    kernel->run({x});
+    EXPECT_EQ(kernel->status(c10::kCPU).elsewhere, 1);
+    EXPECT_EQ(kernel->status(c10::kCPU).wrote_elsewhere, "");
+}
+
+// Where nothing can run it, it is not asked twice.
+TEST(FusedKernel, WhatIsNotThereIsNotAskedWhereItWrites) {
+    const auto kernel = doubling(dsl::cuda_text("...\n", std::string(kText)));
+    Heard heard;
+    const c10::WarningUtils::WarningHandlerGuard listening(&heard);
+    const auto x = at::randn({4, 8});
+    EXPECT_TRUE(at::equal(kernel->run({x}, false, {at::ones({4, 24}).narrow(1, 8, 8)})[0], x + x));
+    EXPECT_EQ(kernel->status(c10::kCPU).by_torch, 1);
+    EXPECT_EQ(kernel->status(c10::kCPU).elsewhere, 0);
 }
 
 TEST(FusedKernel, WrittenInCudaItIsTorchsOnACpu) {

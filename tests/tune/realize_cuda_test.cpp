@@ -51,6 +51,7 @@ TEST_F(RealizeCuda, WhatWasProvedOnAGpuStaysProved) {
     const auto proved = realized_on("cuda", kSource);
     ASSERT_TRUE(proved.realized) << proved.why;
     EXPECT_EQ(proved.schedule, "written in CUDA");
+    EXPECT_TRUE(proved.from_file);
     EXPECT_EQ(proved.single.median_us, 80);
     const auto result = *read_file(kept("result.json"));
     const auto opened = asked("open");
@@ -60,6 +61,7 @@ TEST_F(RealizeCuda, WhatWasProvedOnAGpuStaysProved) {
         const auto again = realized_on("cpu", kSource);
         EXPECT_TRUE(again.realized) << again.why;
         EXPECT_TRUE(again.resumed);
+        EXPECT_TRUE(again.from_file);
         EXPECT_TRUE(again.measured);
         EXPECT_EQ(again.device, "stand-in GPU");
         EXPECT_EQ(again.winner, proved.winner);

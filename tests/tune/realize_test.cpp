@@ -70,6 +70,22 @@ TEST_F(Realize, UnverifiableFilesNeverWin) {
     EXPECT_EQ(r.winner, "s00");
 }
 
+TEST_F(Realize, AResultSaysWhetherAFileWon) {
+    const fs::path file = folder_.path() / "mine.cu";
+    ASSERT_TRUE(write_file_atomic(file, "// behave:passed 50\n").ok());
+    options_.also = {file};
+    const auto r = realized_text();
+    EXPECT_EQ(r.winner, "mine");
+    EXPECT_TRUE(r.from_file);
+    // Results of earlier versions say it by what they do not spell.
+    auto text = to_json(r);
+    const std::string line = "  \"from_file\": true,\n";
+    ASSERT_NE(text.find(line), text.npos);
+    EXPECT_TRUE(realization_from_json(text.erase(text.find(line), line.size()))->from_file);
+    options_.also.clear();
+    EXPECT_FALSE(realized_text().from_file);
+}
+
 TEST_F(Realize, WrongTextNamesTheLine) {
     pattern_.kernel = "kernel linear(x: bf16[M, K]) -> (y: bf16[M, N]) {\n  y = x @ missing.T\n}\n";
     const auto r = realized_text();

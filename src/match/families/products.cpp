@@ -47,14 +47,25 @@ bool offer(Search& search, const Region& region, std::vector<Candidate>& found) 
     return true;
 }
 
+// Whether the region takes updates of buffers along.
+bool takes_updates(const Search& search, const Region& region) {
+    return std::any_of(region.outputs.begin() + 1, region.outputs.end(), [&](graph::ValueId value) {
+        return search.facts.updates.contains(*search.graph[value].producer);
+    });
+}
+
 Result<> offer_regions(Search& search, Growth& growth, std::vector<Candidate>& found) {
-    std::set<graph::ValueId> offered;     // by their first results
+    std::set<graph::ValueId> offered;     // the first results of those without updates
     std::set<std::vector<NodeId>> tried;  // with fewer extras it may be the same region
-    for (const Extras extras : {Extras::all, Extras::producers, Extras::none})
-        for (const Region& region : regions(search.graph, search.facts, growth, extras))
-            if (!offered.contains(region.outputs.front()) && tried.insert(region.nodes).second &&
-                offer(search, region, found))
-                offered.insert(region.outputs.front());
+    for (const Region& region :
+         regions_with_and_without_updates(search.graph, search.facts, growth))
+        if (tried.insert(region.nodes).second && offer(search, region, found) &&
+            !takes_updates(search, region))
+            offered.insert(region.outputs.front());
+    // Where no text can be written with the producers of side operands.
+    for (const Region& region : regions(search.graph, search.facts, growth, Extras::none))
+        if (!offered.contains(region.outputs.front()) && tried.insert(region.nodes).second)
+            offer(search, region, found);
     for (const auto& [node, reason] : growth.stops) search.note(node, reason);
     return Ok{};
 }

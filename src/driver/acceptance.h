@@ -3,7 +3,10 @@
 
 #include <functional>
 #include <string>
+#include <vector>
 
+#include "compose/in_place.h"
+#include "driver/realize.h"
 #include "graph/fused.h"
 #include "graph/graph.h"
 #include "target/launch_record.h"
@@ -15,5 +18,10 @@ namespace fact::driver {
 std::string refused_by_launcher(
     const graph::FusedCall& call, const LaunchRecord& record,
     const std::function<const graph::TensorType&(const std::string& value)>& type);
+
+// Why a kernel of these calls cannot be launched with layouts that are not as traced: what its
+// launcher says, and a CUDA file takes none of them. Both arguments must outlive the result.
+compose::Refusal launchers(const std::vector<graph::FusedCall>& calls,
+                           const Realizations& realizations);
 
 }  // namespace fact::driver

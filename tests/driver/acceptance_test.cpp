@@ -1,10 +1,12 @@
-#include "driver/strides.h"
+#include "driver/acceptance.h"
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <map>
 
 #include "../graph/graph_builder.h"
+#include "support/files.h"
 
 namespace fact::driver {
 namespace {
@@ -52,7 +54,7 @@ TensorType at(std::int64_t offset, TensorType type) {
     return type;
 }
 
-TEST(Strides, RowsOfAWiderTensorAreTaken) {
+TEST(Acceptance, RowsOfAWiderTensorAreTaken) {
     const auto v = tensor({2, 5, 8});
     EXPECT_EQ(refused(v, v), "");
     EXPECT_EQ(refused(v, at(16, tensor({2, 5, 8}, Sizes{120, 24, 1}))), "");
@@ -61,7 +63,7 @@ TEST(Strides, RowsOfAWiderTensorAreTaken) {
               "dimensions 0, 1 of w are not adjacent in memory");
 }
 
-TEST(Strides, TheRecordsRulesDecide) {
+TEST(Acceptance, TheRecordsRulesDecide) {
     const auto v = tensor({2, 5, 8});
     EXPECT_EQ(refused(v, at(2, tensor({2, 5, 8}, Sizes{120, 24, 1}))),
               "y does not start at a multiple of 16 bytes");
@@ -71,7 +73,7 @@ TEST(Strides, TheRecordsRulesDecide) {
               std::string::npos);
 }
 
-TEST(Strides, PartsOfOneResultStayTogether) {
+TEST(Acceptance, PartsOfOneResultStayTogether) {
     auto call = images();
     call.results.push_back({"y", "w2", {{0, 1}, {2}}});
     EXPECT_EQ(refused(tensor({2, 5, 8}), tensor({2, 5, 8}), call),
@@ -81,12 +83,60 @@ TEST(Strides, PartsOfOneResultStayTogether) {
     EXPECT_EQ(refused(tensor({2, 5, 8}), tensor({2, 5, 8}), call), "y is not bound");
 }
 
-TEST(Strides, WeightsThatAreJoinedAreOneTensor) {
+TEST(Acceptance, WeightsThatAreJoinedAreOneTensor) {
     auto call = images();
     call.params = {{"x", "v", {{0}, {1}}}, {"x", "v", {{0}, {1}}}};
     call.results = {{"y", "w", {{0}, {1}}}};
     EXPECT_EQ(refused(tensor({4, 8}), tensor({8, 8}), call), "");
     EXPECT_NE(refused(tensor({4, 8}), tensor({4, 8}), call), "");
+}
+
+// A call `f` whose result is joined with the input, and read by another call of the same family.
+struct Joined : graph::testing::GraphBuilder {
+    graph::ValueId whole{};
+    Joined() {
+        const auto x = input("x", tensor({2, 5, 8}));
+        const auto y = call("f", x);
+        output(call("g", y));
+        whole =
+            node("cat", "aten.cat.default",
+                 {{"tensors", std::vector{x, y}}, {"dim", std::int64_t{2}}}, tensor({2, 5, 16}));
+        output(whole);
+    }
+    graph::ValueId call(const std::string& id, graph::ValueId x) {
+        calls.push_back(images());
+        calls.back().id = id;
+        calls.back().kernel = "family";
+        calls.back().params[0].value = graph[x].name;
+        calls.back().results[0].value = id;
+        return node(id, std::string(graph::kFusedTarget),
+                    {{"inputs", std::vector{x}}, {"call", id}}, tensor({2, 5, 8}));
+    }
+    std::vector<graph::FusedCall> calls;
+};
+
+std::string refused_as(bool from_file, const std::string& node, bool wide) {
+    const TemporaryFolder folder(std::filesystem::temp_directory_path(), "fact-acceptance");
+    EXPECT_TRUE(write_file_atomic(folder.path() / "record.json", to_json(record())).ok());
+    Realizations realizations;
+    realizations["family"].folder = folder.path();
+    realizations["family"].from_file = from_file;
+    const Joined net;
+    const auto at_node = std::ranges::find(net.graph.nodes, node, &graph::Node::name);
+    compose::Layouts layouts;
+    layouts[net.graph.nodes[0].outputs[0]] =
+        wide ? at(8, tensor({2, 5, 8}, Sizes{80, 16, 1})) : tensor({2, 5, 8});
+    return launchers(net.calls, realizations)(net.graph, *at_node, layouts);
+}
+
+// A file's launch record has the rules of another kernel, or none at all.
+TEST(Acceptance, AKernelWrittenInCudaTakesTensorsAsTraced) {
+    for (const auto* node : {"f", "g"}) {
+        EXPECT_EQ(refused_as(false, node, true), "");
+        EXPECT_EQ(refused_as(true, node, true),
+                  "it is written in CUDA, and was proved on dense tensors");
+        EXPECT_EQ(refused_as(true, node, false), "");
+    }
 }
 
 }  // namespace

@@ -7,7 +7,7 @@
 namespace fact {
 
 inline constexpr int kTurnedThreads = 256;
-inline constexpr int kTurnedBlocks = 4;  // at a time on a multiprocessor: enough loads on their way
+inline constexpr int kTurnedBlocks = 3;   // at a time on a multiprocessor: four lack registers
 inline constexpr int kTurnedTile = 4096;  // elements
 
 // Reads matrices of `rows` and `columns` along the columns and writes them along the rows: calls
@@ -26,13 +26,15 @@ __device__ void turned(int batches, int rows, int columns, Value value, Store st
         // Hides that addresses do not depend on the loop: they would all be held in registers.
         asm volatile("" : "+r"(first_column));
         // All are read before the first is written: the compiler does not move a load over a store.
-        float held[kEach] = {};
+        float held[kEach];
 #pragma unroll
         for (int i = 0; i < kEach; ++i) {
             int const at = i * kTurnedThreads + static_cast<int>(threadIdx.x);
-            int const row = at / kColumns, column = at % kColumns;
-            if (row < last_row && first_column + column < columns)
-                held[i] = value(batch, first_row + row, first_column + column);
+            // Without a branch, so that all loads are on their way together: what is beyond the
+            // matrix is its last row or column again, and is not stored.
+            int const row = min(at / kColumns, last_row - 1);
+            int const column = min(first_column + at % kColumns, columns - 1);
+            held[i] = value(batch, first_row + row, column);
         }
 #pragma unroll
         for (int i = 0; i < kEach; ++i) {

@@ -38,6 +38,11 @@ void right_for(int batches, int rows, int columns) {
                             return static_cast<float>((batch * rows + row) * columns + column);
                         },
                         [&](int batch, int row, int column, float value) {
+                            outside += batch >= batches || row < 0 || row >= rows || column < 0 ||
+                                       column >= columns;
+                            return value + 1;
+                        },
+                        [&](int batch, int row, int column, float value) {
                             const auto at =
                                 static_cast<std::size_t>((batch * columns + column) * rows + row);
                             ++stored.at(at);
@@ -51,7 +56,7 @@ void right_for(int batches, int rows, int columns) {
         for (int column = 0; column < columns; ++column)
             for (int row = 0; row < rows; ++row)
                 ASSERT_EQ(found[static_cast<std::size_t>((batch * columns + column) * rows + row)],
-                          static_cast<float>((batch * rows + row) * columns + column))
+                          static_cast<float>((batch * rows + row) * columns + column + 1))
                     << batch << ' ' << row << ' ' << column;
     EXPECT_EQ(emulated::missed_barriers(), 0);
 }

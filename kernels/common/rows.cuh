@@ -75,6 +75,14 @@ struct Extreme {  // NaN if either is
 using Max = Extreme<true>;
 using Min = Extreme<false>;
 
+// Elements that a thread reads in a step must not be behind branches, or each is waited for before
+// the next is read. What a step of kStep, begun at `first`, has beyond the row's end is read from
+// the row's last element, which is so many after `first`.
+template <int kStep>
+__device__ int last_of_step(int64_t first, int64_t count) {
+    return static_cast<int>(min(count - 1 - first, int64_t{kStep}));
+}
+
 // A row shared by all threads of a thread block.
 struct BlockRow {
     // Calls body(row) for the rows of this thread block.
@@ -119,6 +127,7 @@ struct BlockRow {
 struct ColumnRow {
     static constexpr int kRows = 32, kWarps = kRowThreads / 32;
     static constexpr int kChunk = 64;  // elements summed apart: a long sum of floats loses bits
+    static constexpr int kAtOnce = 8;  // elements loaded before any is added up
 
     // Reductions have barriers, so all threads must run the same number of rounds: those past the
     // last row repeat it.
@@ -145,10 +154,16 @@ struct ColumnRow {
         T mine = Op::template identity<T>();
         for (int64_t chunk = warp; chunk < count; chunk += kWarps * kChunk) {
             T sum = Op::template identity<T>();
-#pragma unroll 4
-            for (int i = 0; i < kChunk; ++i)
-                if (int64_t const at = chunk + i * kWarps; at < count)
-                    sum = Op::combine(sum, value(at));
+            int64_t const end = min(count, chunk + kWarps * kChunk);
+            for (int64_t first = chunk; first < end; first += kWarps * kAtOnce) {
+                int const last = last_of_step<kWarps * kAtOnce>(first, count);
+                T x[kAtOnce];
+#pragma unroll
+                for (int i = 0; i < kAtOnce; ++i) x[i] = value(first + min(i * kWarps, last));
+#pragma unroll
+                for (int i = 0; i < kAtOnce; ++i)
+                    if (i * kWarps <= last) sum = Op::combine(sum, x[i]);
+            }
             mine = Op::combine(mine, sum);
         }
         __syncthreads();  // the parts of the previous reduction have been read

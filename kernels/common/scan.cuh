@@ -42,11 +42,12 @@ struct BlockScan : BlockRow {
         T before = Op::template identity<T>();  // of all steps before
         for (int64_t first = 0; first < count; first += kRowThreads * kLines) {
             int64_t const mine = first + warp * 32 * kLines + lane;
+            int const last = last_of_step<32 * kLines>(mine, count);
             T running[kLines];
 #pragma unroll
             for (int i = 0; i < kLines; ++i) {
-                int64_t const at = mine + i * 32;
-                running[i] = at < count ? value(at) : Op::template identity<T>();
+                T const x = value(mine + min(i * 32, last));
+                running[i] = i * 32 <= last ? x : Op::template identity<T>();
             }
             T total = Op::template identity<T>();
 #pragma unroll
@@ -65,8 +66,7 @@ struct BlockScan : BlockRow {
             }
 #pragma unroll
             for (int i = 0; i < kLines; ++i)
-                if (int64_t const at = mine + i * 32; at < count)
-                    store(at, Op::combine(part, running[i]));
+                if (i * 32 <= last) store(mine + i * 32, Op::combine(part, running[i]));
         }
     }
 };
@@ -83,10 +83,13 @@ struct ColumnScan : ColumnRow {
         T before = Op::template identity<T>();  // of all steps before
         for (int64_t first = 0; first < count; first += kWarps * kElements) {
             int64_t const mine = first + warp * kElements;
+            int const last = last_of_step<kElements>(mine, count);
             T running[kElements];
 #pragma unroll
-            for (int i = 0; i < kElements; ++i)
-                running[i] = mine + i < count ? value(mine + i) : Op::template identity<T>();
+            for (int i = 0; i < kElements; ++i) {
+                T const x = value(mine + min(i, last));
+                running[i] = i <= last ? x : Op::template identity<T>();
+            }
 #pragma unroll
             for (int i = 1; i < kElements; ++i)
                 running[i] = Op::combine(running[i - 1], running[i]);
@@ -101,19 +104,29 @@ struct ColumnScan : ColumnRow {
             }
 #pragma unroll
             for (int i = 0; i < kElements; ++i)
-                if (mine + i < count) store(mine + i, Op::combine(part, running[i]));
+                if (i <= last) store(mine + i, Op::combine(part, running[i]));
         }
     }
 };
 
 struct ThreadScan : ThreadRow {
+    static constexpr int kElements = 8;  // loaded before any is stored
+
     template <class Op, class Value, class Store>
     __device__ static void scan(int64_t count, Value value, Store store) {
         using T = decltype(value(0));
         T running = Op::template identity<T>();
-        for (int64_t at = 0; at < count; ++at) {
-            running = Op::combine(running, value(at));
-            store(at, running);
+        for (int64_t first = 0; first < count; first += kElements) {
+            int const last = last_of_step<kElements>(first, count);
+            T x[kElements];
+#pragma unroll
+            for (int i = 0; i < kElements; ++i) x[i] = value(first + min(i, last));
+#pragma unroll
+            for (int i = 0; i < kElements; ++i)
+                if (i <= last) {
+                    running = Op::combine(running, x[i]);
+                    store(first + i, running);
+                }
         }
     }
 };

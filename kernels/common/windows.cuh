@@ -47,10 +47,28 @@ struct Windows {
         split<Tap, false>(number, at, std::make_integer_sequence<int, kDims>());
         return at;
     }
+    // Goes on to the next block, without dividing. After the last tap comes the first.
+    template <int kDepth>
+    __device__ void advance(Tap& at) const {
+        at.channel += kDepth;
+        at.row += kDepth;
+        if (at.channel < channels) return;
+        at.row -= at.channel - channels;
+        at.channel = 0;
+        next_tap<0>(at);
+    }
 
   private:
     template <int i>
     using Dim = std::tuple_element_t<i, std::tuple<Dims...>>;
+
+    template <int i>
+    __device__ static void next_tap(Tap& at) {
+        at.offset[i] += Dim<i>::kDilation;
+        if (at.offset[i] < Dim<i>::kTaps * Dim<i>::kDilation) return;
+        at.offset[i] = 0;
+        if constexpr (i + 1 < kDims) next_tap<i + 1>(at);
+    }
 
     // Takes a number of a place or of a tap apart, and returns what is left of it.
     template <class At, bool kIsPlace, int... i>
@@ -86,6 +104,18 @@ struct OverlappingRows {
         [[maybe_unused]] int left = column / kRun, i = 0;
         ((at.outer[i++] = left % kTaps, left /= kTaps), ...);
         return at;
+    }
+    // Goes on by kDepth columns, which divide a run. After the last tap comes the first.
+    template <int kDepth>
+    __device__ static void advance(Tap& at) {
+        static_assert(kRun % kDepth == 0);
+        at.column += kDepth;
+        bool carries = at.column == kRun;
+        if (carries) at.column = 0;
+        [[maybe_unused]] int i = 0;
+        ((at.outer[i] = carries ? at.outer[i] + 1 : at.outer[i], carries = at.outer[i] == kTaps,
+          at.outer[i] = carries ? 0 : at.outer[i], ++i),
+         ...);
     }
 };
 

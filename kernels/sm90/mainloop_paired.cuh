@@ -17,9 +17,16 @@ struct MainloopPaired : MainloopHalf<Config> {
     struct Operands {
         MatrixOperand a, b;
         CUtensorMap const& other;  // the second product's counterpart of b
+        using Positions = sm90::Positions<MatrixOperand, MatrixOperand>;
+
+        template <int kBatches>
+        __device__ static Positions begin(TileAt<kBatches> const&, int, int) {
+            return {};
+        }
+        __device__ static void advance(Positions&) {}
         template <int kBatches>
         __device__ void load(FullBarrier& full, unsigned char* stage, TileAt<kBatches> const& at,
-                             ExtentsOf<kBatches> const&, int k, int rank) const {
+                             ExtentsOf<kBatches> const&, Positions const&, int k, int rank) const {
             int const m = rank % Config::kClusterM, n = rank / Config::kClusterM;
             BatchOf<Config::kBatchA, kBatches> const batch_a(at.batch);
             BatchOf<Config::kBatchB, kBatches> const batch_b(at.batch);

@@ -135,12 +135,14 @@ __device__ void product(typename Mainloop::Operands const& operands, Output cons
                 Stretch const stretch = work.at(i);
                 if (stretch.k_count == 0) break;
                 TileAt<kBatches> const at = walk.at(stretch.tile, rank);
+                auto along_k = operands.begin(at, stretch.k_first * Config::kTileK, rank);
                 for (int k = 0; k < stretch.k_count; ++k, position.advance()) {
                     ring.empty[position.stage].wait(position.phase);
                     ring.full[position.stage].arrive_and_expect_tx(Mainloop::kStageBytes);
                     operands.load(ring.full[position.stage],
                                   storage.stages + position.stage * Mainloop::kStageBytes, at,
-                                  extents, (stretch.k_first + k) * Config::kTileK, rank);
+                                  extents, along_k, (stretch.k_first + k) * Config::kTileK, rank);
+                    operands.advance(along_k);
                 }
             }
             // A thread block may not end while others still copy into it or arrive at its barriers.

@@ -6,17 +6,24 @@
 
 namespace fact::sm90 {
 
+// Each operand has a `Position` along K, which begins with a stretch of k-tiles and goes on from
+// one to the next: what takes divisions is computed once, not between a free stage and its load.
+// depth() is where the k-tile at `k` begins in the other operand.
 struct MatrixOperand {
     CUtensorMap const& map;
 
-    // Where the k-tile at `k` begins in the other operand.
-    template <int kTileK>
-    __device__ int depth(int k) const {
-        return k;
+    struct Position {
+        __device__ static int depth(int k) { return k; }
+    };
+    template <class Tile, int kBatches>
+    __device__ static Position begin(int, int, int const (&)[kBatches], int) {
+        return {};
     }
+    template <int kTileK>
+    __device__ static void advance(Position&) {}
 
     template <class Tile, int kBatches>
-    __device__ void load(FullBarrier& full, unsigned char* stage, int row, int k,
+    __device__ void load(FullBarrier& full, unsigned char* stage, Position const&, int row, int k,
                          int const (&batch)[kBatches], int share, uint16_t mask) const {
         Tile::load(map, full, stage, row, k, batch, share, mask);
     }
@@ -29,21 +36,31 @@ struct WindowsOperand {
     CUtensorMap const& map;
     Windows const& windows;
 
-    template <int kTileK>
-    __device__ int depth(int k) const {
-        return windows.template tap<kTileK>(k).row;
-    }
-
+    struct Position {
+        typename Windows::Place place;
+        typename Windows::Tap tap;
+        __device__ int depth(int) const { return tap.row; }
+    };
     template <class Tile, int kBatches>
-    __device__ void load(FullBarrier& full, unsigned char* stage, int row, int k,
-                         int const (&batch)[kBatches], int share, uint16_t mask) const {
-        static_assert(Tile::kMajor == Major::k && Tile::kRowBytes == 128);
-        constexpr int kRows = Tile::kTile / Tile::kShared;
+    __device__ Position begin(int row, int k, int const (&batch)[kBatches], int share) const {
         int image = 0;  // the batch has no other dimension than images
 #pragma unroll
         for (int i = 0; i < kBatches; ++i) image += batch[i];
-        auto const at = windows.place(row + share * kRows, image);
-        auto const tap = windows.template tap<Tile::kTileK>(k);
+        return {windows.place(row + share * (Tile::kTile / Tile::kShared), image),
+                windows.template tap<Tile::kTileK>(k)};
+    }
+    template <int kTileK>
+    __device__ void advance(Position& position) const {
+        windows.template advance<kTileK>(position.tap);
+    }
+
+    template <class Tile, int kBatches>
+    __device__ void load(FullBarrier& full, unsigned char* stage, Position const& position, int,
+                         int, int const (&)[kBatches], int share, uint16_t mask) const {
+        static_assert(Tile::kMajor == Major::k && Tile::kRowBytes == 128);
+        constexpr int kRows = Tile::kTile / Tile::kShared;
+        auto const& at = position.place;
+        auto const& tap = position.tap;
         unsigned char* const to = stage + share * kRows * Tile::kRowBytes;
         uint64_t* const barrier = reinterpret_cast<uint64_t*>(&full);
         uint16_t offset[Windows::kDims];
@@ -82,18 +99,25 @@ template <class Rows>
 struct OverlappingOperand {
     CUtensorMap const& map;
 
+    struct Position {
+        typename Rows::Tap tap;
+        __device__ static int depth(int k) { return k; }
+    };
+    template <class Tile, int kBatches>
+    __device__ static Position begin(int, int k, int const (&)[kBatches], int) {
+        return {Rows::tap(k)};
+    }
     template <int kTileK>
-    __device__ int depth(int k) const {
-        return k;
+    __device__ static void advance(Position& position) {
+        Rows::template advance<kTileK>(position.tap);
     }
 
     template <class Tile, int kBatches>
-    __device__ void load(FullBarrier& full, unsigned char* stage, int row, int k,
-                         int const (&batch)[kBatches], int share, uint16_t mask) const {
+    __device__ void load(FullBarrier& full, unsigned char* stage, Position const& position, int row,
+                         int, int const (&batch)[kBatches], int share, uint16_t mask) const {
         static_assert(Tile::kMajor == Major::k && Tile::kRowBytes == 128);
-        static_assert(Rows::kRun % Tile::kTileK == 0);
         constexpr int kOuter = Rows::kOuter;
-        auto const tap = Rows::tap(k);
+        auto const& tap = position.tap;
         int matrix[kOuter > 1 ? kOuter + 1 : 2] = {};
 #pragma unroll
         for (int i = 0; i < kOuter; ++i) matrix[i] = tap.outer[i];
@@ -129,5 +153,12 @@ struct OperandTypeB<Config, std::void_t<typename Config::WindowsB>> {
 };
 template <class Config>
 using OperandB = typename OperandTypeB<Config>::Type;
+
+// Where both operands of a tile are along K.
+template <class A, class B>
+struct Positions {
+    typename A::Position a;
+    typename B::Position b;
+};
 
 }  // namespace fact::sm90

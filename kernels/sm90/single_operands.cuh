@@ -38,19 +38,32 @@ struct SingleOperands {
         MatrixOperand b;
         RowScalesOfB scales;
 
+        using Positions = sm90::Positions<OperandA<Config>, MatrixOperand>;
+
+        template <int kBatches>
+        __device__ Positions begin(TileAt<kBatches> const& at, int k, int rank) const {
+            BatchOf<Config::kBatchA, kBatches> const batch_a(at.batch);
+            return {a.template begin<TileA>(at.m * Config::kTileM, k, batch_a.at,
+                                            rank / Config::kClusterM),
+                    {}};
+        }
+        __device__ void advance(Positions& positions) const {
+            a.template advance<kTileK>(positions.a);
+        }
         template <int kBatches>
         __device__ void load(FullBarrier& full, unsigned char* stage, TileAt<kBatches> const& at,
-                             ExtentsOf<kBatches> const& extents, int k, int rank) const {
+                             ExtentsOf<kBatches> const& extents, Positions const& positions, int k,
+                             int rank) const {
             int const m = rank % Config::kClusterM, n = rank / Config::kClusterM;
             BatchOf<Config::kBatchA, kBatches> const batch_a(at.batch);
             auto const load_a = [&] {
-                a.template load<TileA>(full, stage, at.m * Config::kTileM, k, batch_a.at, n,
-                                       Multicast<Config>::of_a(m));
+                a.template load<TileA>(full, stage, positions.a, at.m * Config::kTileM, k,
+                                       batch_a.at, n, Multicast<Config>::of_a(m));
             };
             constexpr bool kSharesB = Config::kClusterM > 1;  // what is shared is loaded first
             if constexpr (!kSharesB) load_a();
             // Of windows, channels are a multiple of a block: a tap begins at a block of B.
-            int const block[] = {a.template depth<kTileK>(k) / kTileK,
+            int const block[] = {positions.a.depth(k) / kTileK,
                                  batch_of_b<Config>(at.batch, extents)};
             TileB::load(b.map, full, stage + TileA::kBytes, at.n * Config::kTileN, 0, block, m,
                         Multicast<Config>::of_b(n));

@@ -19,6 +19,7 @@ constexpr double kIdleBoost = 0.255;    // by which fraction the clock is faster
 constexpr double kStart = 5.3;          // microseconds before the first product and after the last
 constexpr double kEpilogue = 9.1;       // cycles of the epilogue per 128 values
 constexpr double kEpilogueOperand = 3;  // and per matrix that the epilogue reads
+constexpr double kScattering = 28;      // and for a scattered result: instructions, counted
 constexpr double kOverlapLoss = 0.034;  // the share of the smaller demands added to the largest
 constexpr double kFewerStages = 1.015;  // factor on the time with fewer stages than fit
 constexpr double kL2Rate = 20.7e6, kMemoryRate = 3.48e6;  // bytes per microsecond
@@ -84,7 +85,8 @@ double tensor_us(const Schedule& s, const Problem& p, const Division& d) {
     const double area = static_cast<double>(s.tile.m) * s.tile.n;
     const double mainloop = mainloop_cycles(s, p, d.depth);
     const double epilogue =
-        area / p.products / 128 * (kEpilogue + kEpilogueOperand * p.full_operands);
+        area / p.products / 128 *
+        (kEpilogue + kEpilogueOperand * p.full_operands + (p.scattered ? kScattering : 0));
     if (splits_depth(s.scheduler) && d.tiles < d.clusters) {
         const bool split = s.scheduler == Scheduler::splitk;
         const double available = split ? std::floor(d.clusters / d.tiles) : d.clusters / d.tiles;

@@ -123,6 +123,7 @@ struct Problem {
     int full_operands = 0;    // matrices that the epilogue reads besides the accumulator
     bool staged = false;      // one of these matrices is loaded through shared memory
     bool strided = false;     // some tensor of the epilogue is accessed element by element
+    bool scattered = false;   // the result is stored element by element
 };
 
 // Whether f32 operands become f16 numbers on sm90, those of B in a pass before the product.

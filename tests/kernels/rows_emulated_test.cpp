@@ -25,7 +25,7 @@ std::vector<float> sums(int rows, int length, int grid) {
     emulated::run({.grid = grid, .threads = kRowThreads, .seed = static_cast<unsigned>(rows)}, [&] {
         Row::each_row(rows, [&](int64_t row) {
             const auto at = [&](int64_t i) {
-                return values[static_cast<std::size_t>(i * rows + row)];
+                return values.at(static_cast<std::size_t>(i * rows + row));
             };
             const float sum = Row::template reduce<Sum>(length, [&](int64_t i) { return at(i); });
             const float half =
@@ -51,6 +51,7 @@ void right_for(std::initializer_list<int> all_rows, int length) {
 
 TEST(Rows, SideBySideLeaveTogether) {
     right_for<ColumnRow>({1, 33, 70}, 37);
+    right_for<ColumnRow>({3}, 600);
 }
 
 TEST(Rows, OfABlockLeaveTogether) {
@@ -68,7 +69,9 @@ void scans_right_for(std::initializer_list<int> all_rows, std::initializer_list<
     for (const int length : lengths)
         for (const int rows : all_rows)
             for (const int grid : {1, 3}) {
+                int outside = 0;
                 const auto value = [&](int64_t i, int64_t row) {
+                    outside += i < 0 || i >= length;
                     return static_cast<float>((i * rows + row) % 5);
                 };
                 const auto size = static_cast<std::size_t>(rows) * static_cast<std::size_t>(length);
@@ -93,6 +96,7 @@ void scans_right_for(std::initializer_list<int> all_rows, std::initializer_list<
                         });
                     });
                 EXPECT_EQ(found, expected) << rows << " rows of " << length << " on " << grid;
+                EXPECT_EQ(outside, 0);
             }
     EXPECT_EQ(emulated::missed_barriers(), 0);
 }
@@ -106,7 +110,7 @@ TEST(Scan, SideBySide) {
 }
 
 TEST(Scan, OfAThread) {
-    scans_right_for<ThreadScan>({1, 300}, {1, 7});
+    scans_right_for<ThreadScan>({1, 300}, {1, 7, 8, 19});
 }
 
 TEST(Scan, OfProducts) {

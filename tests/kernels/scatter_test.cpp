@@ -6,6 +6,7 @@
 #include <vector>
 
 #define __device__
+#define __builtin_assume(x)
 #include "sm90/scatter.cuh"
 
 namespace fact::sm90 {
@@ -70,7 +71,9 @@ void every_element_is_stored() {
 TEST(Scatter, EveryElementIsStored) {
     every_element_is_stored<float, 2>();
     every_element_is_stored<float, 3>();  // does not divide a box's rows
+    every_element_is_stored<float, 8>();
     every_element_is_stored<float, 16>();
+    every_element_is_stored<std::uint16_t, 4>();
     every_element_is_stored<std::uint16_t, 2>();
     every_element_is_stored<std::uint16_t, 1>();
 }

@@ -61,6 +61,62 @@ TEST(Windows, RowsThatOverlapAreTapsAndTheirChannels) {
     EXPECT_EQ(OverlappingRows<64>::tap(33).column, 33);
 }
 
+// Going on from every block of columns is what dividing finds for the next, also past the last one:
+// sums are cut along K anywhere.
+template <int kDepth, class Windows>
+void goes_on_as_it_divides(const Windows& windows, int taps) {
+    const int blocks = taps * ((windows.channels + kDepth - 1) / kDepth);
+    for (int first = 0; first < blocks; ++first) {
+        auto at = windows.template tap<kDepth>(first * kDepth);
+        for (int block = first; block < blocks; ++block) {
+            const auto tap = windows.template tap<kDepth>(block * kDepth);
+            ASSERT_EQ(at.channel, tap.channel) << first << ' ' << block;
+            ASSERT_EQ(at.row, tap.row) << first << ' ' << block;
+            for (int i = 0; i < Windows::kDims; ++i)
+                ASSERT_EQ(at.offset[i], tap.offset[i]) << first << ' ' << block << ' ' << i;
+            windows.template advance<kDepth>(at);
+        }
+        for (const int offset : at.offset) EXPECT_EQ(offset, 0);
+    }
+}
+
+TEST(Windows, ColumnsGoOnWithoutDividing) {
+    for (const int channels : {8, 32, 64, 72, 96, 128, 200}) {
+        goes_on_as_it_divides<64>(fact::Windows<Along<1, 1, 1, 0>>{channels, {9}}, 1);
+        goes_on_as_it_divides<64>(fact::Windows<Along<5, 2, 3, 2>>{channels, {9}}, 5);
+        goes_on_as_it_divides<32>(
+            fact::Windows<Along<3, 2, 1, 1>, Along<2, 1, 3, 0>>{channels, {5, 4}}, 6);
+        goes_on_as_it_divides<32>(
+            fact::Windows<Along<1, 1, 1, 0>, Along<3, 1, 2, 2>>{channels, {7, 7}}, 3);
+        goes_on_as_it_divides<64>(
+            fact::Windows<Along<3, 1, 1, 0>, Along<2, 1, 4, 0>, Along<3, 2, 2, 1>>{channels,
+                                                                                   {6, 5, 4}},
+            18);
+    }
+}
+
+template <class Rows>
+void rows_go_on_as_they_divide(int columns) {
+    constexpr int kDepth = 32;
+    for (int first = 0; first < columns; first += kDepth) {
+        auto at = Rows::tap(first);
+        for (int column = first; column < columns; column += kDepth) {
+            const auto tap = Rows::tap(column);
+            ASSERT_EQ(at.column, tap.column) << first << ' ' << column;
+            for (int i = 0; i < Rows::kOuter; ++i)
+                ASSERT_EQ(at.outer[i], tap.outer[i]) << first << ' ' << column << ' ' << i;
+            Rows::template advance<kDepth>(at);
+        }
+    }
+}
+
+TEST(Windows, RowsThatOverlapGoOnWithoutDividing) {
+    rows_go_on_as_they_divide<OverlappingRows<64>>(64);
+    rows_go_on_as_they_divide<OverlappingRows<32, 3>>(96);
+    rows_go_on_as_they_divide<OverlappingRows<96, 2, 3>>(96 * 6);
+    rows_go_on_as_they_divide<OverlappingRows<64, 1, 4>>(64 * 4);
+}
+
 TEST(Windows, OneAndThreeDimensions) {
     const Windows<Along<4, 1, 2, 3>> line{8, {10}};
     EXPECT_EQ(line.place(23, 0).first[0], 0);

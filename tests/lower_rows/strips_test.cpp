@@ -17,14 +17,16 @@ struct Depthwise {
     RowsFacts facts{"sm90a"};
 
     // A convolution of each channel by itself, with its bias; images are channels last or first.
-    Depthwise(const char* name, bool channels_last, std::int64_t images, std::int64_t stride) {
+    Depthwise(const char* name, bool channels_last, std::int64_t images, std::int64_t stride,
+              std::int64_t taps = 3) {
         kernel.name = name;
         Builder b(kernel);
         const auto n = kernel.dim("B"), c = kernel.dim("C"), h = kernel.dim("H"),
                    w = kernel.dim("W"), r = kernel.dim("3"), s = kernel.dim("S");
-        kernel.dims[ir::index(s)].extent = 3;
+        kernel.dims[ir::index(s)].extent = taps;
         kernel.dims.push_back({"P", {}, {}, ir::WindowRule{h, r, stride, 1, 1, 1}});
-        kernel.dims.push_back({"Q", {}, {}, ir::WindowRule{w, s, stride, 1, 1, 1}});
+        kernel.dims.push_back(
+            {"Q", {}, {}, ir::WindowRule{w, s, stride, 1, taps / 2, (taps - 1) / 2}});
         const auto p = kernel.dim("P"), q = kernel.dim("Q");
         using Dims = std::vector<DimId>;
         kernel.params = {
@@ -74,6 +76,32 @@ TEST(Strips, ReadAsManyNeighboursAsAreAligned) {
     Depthwise d("unaligned", true, 4096, 1);
     d.facts.alignment = {8};
     EXPECT_NE(d.source().find("Reduced<Sum, 4, 4>"), std::string::npos) << d.source();
+}
+
+// What only the places of a strip have is read by all of them, so none may be missing.
+TEST(Strips, HaveNoMissingPlacesIfTheReductionReadsAlongThem) {
+    Depthwise d("scaled", true, 4096, 1);
+    d.kernel.params.push_back({"s", {DType::bf16, {d.kernel.dim("Q")}}, {}});
+    Builder b(d.kernel);
+    const auto& convolution = std::get<ir::Binary>(d.kernel[d.kernel.outputs.front().value].node);
+    const auto& sum = std::get<ir::Reduce>(d.kernel[convolution.a].node);
+    const auto scale = b.expand(b.param(3), d.kernel[sum.x].type.dims);
+    const auto y = b.reduce(ReduceOp::sum, b.binary(BinaryOp::mul, sum.x, scale), sum.over);
+    d.kernel.outputs.front().value = y;
+    EXPECT_EQ(ir::verify(d.kernel), "");
+    EXPECT_NE(d.source().find("Reduced<Sum, 2, 8>"), std::string::npos) << d.source();
+}
+
+TEST(Strips, HoldNoMoreThanRegistersDo) {
+    const auto line = [](std::int64_t taps) {
+        const std::string source = Depthwise("wide", true, 4096, 1, taps).source();
+        const auto at = source.find("Line<");
+        return at == std::string::npos ? "none" : source.substr(at, source.find('>', at) - at + 1);
+    };
+    EXPECT_EQ(line(15), "Line<bf16, 8, 16>");
+    EXPECT_EQ(line(29), "Line<bf16, 4, 32>");
+    EXPECT_EQ(line(91), "Line<bf16, 2, 92>");
+    EXPECT_EQ(line(120), "none");
 }
 
 }  // namespace

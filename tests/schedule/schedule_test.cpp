@@ -107,6 +107,17 @@ TEST(Schedule, ShortSumsPreferAnOverlappedEpilogue) {
     EXPECT_EQ(candidates_on_sm90(minigpt_up()).front().mainloop, Mainloop::pingpong);
 }
 
+TEST(Schedule, ScatteringTakesTimeAndIsOverlappedToo) {
+    Problem stored = minigpt_up(), scattered = stored;
+    scattered.scattered = true;
+    const auto loss = [&](Mainloop mainloop) {
+        const Schedule s{{128, 128, 64}, {1, 1}, mainloop};
+        return expected_us_on_sm90(s, scattered) - expected_us_on_sm90(s, stored);
+    };
+    EXPECT_GT(loss(Mainloop::pingpong), 0);
+    EXPECT_GT(loss(Mainloop::cooperative), 2 * loss(Mainloop::pingpong));
+}
+
 TEST(Schedule, LongSumsKeepTwoLevels) {
     for (const DType dtype : {DType::bf16, DType::f32}) {
         Problem p;

@@ -373,6 +373,7 @@ schedule::Problem problem_of(const ir::Kernel& kernel, const ProductForm& form) 
         problem.full_operands += extra.m >= 0 && extra.n >= 0 && extra.period == 0;
     problem.staged = form.staged >= 0;
     problem.strided = !form.output.paired;
+    problem.scattered = form.scattered.has_value();
     for (const EpilogueForm& extra : form.extras)
         problem.strided = problem.strided || (extra.n >= 0 && !extra.paired);
     return problem;

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <vector>
 
 #include "ir/dims.h"
 #include "ir/extents.h"
@@ -30,6 +31,9 @@ class Chooser {
             !can_read_all())
             return std::nullopt;
         choose_neighbours();
+        while (found_.num_neighbours > 1 && registers(1) > kMostRegisters)
+            found_.num_neighbours /= 2;
+        if (registers(1) > kMostRegisters) return std::nullopt;
         choose_places();
         return found_;
     }
@@ -83,8 +87,8 @@ class Chooser {
     }
 
     // Results have the neighbours innermost. What the reduction reads besides the images is the
-    // same for all places of a strip.
-    bool can_read_all() const {
+    // same for all places of a strip, or for all neighbours.
+    bool can_read_all() {
         const auto reduced =
             ir::needed_for(kernel_, {std::get<ir::Reduce>(kernel_[found_.reduction].node).x},
                            [&](ExprId id) { return id == found_.window; });
@@ -92,7 +96,9 @@ class Chooser {
             const auto* param = std::get_if<ir::Param>(&kernel_.exprs[i].node);
             if (!param || !reduced[i]) continue;
             const ir::Tensor& tensor = kernel_.params[param->index];
-            if (has(tensor, found_.neighbours) && has(tensor, found_.strip)) return false;
+            if (!has(tensor, found_.strip)) continue;
+            if (has(tensor, found_.neighbours)) return false;
+            reads_strip_ = true;
         }
         return std::ranges::all_of(kernel_.outputs, [&](const ir::Output& output) {
             return info(output.tensor.type.dtype).floating &&
@@ -124,6 +130,19 @@ class Chooser {
             }
     }
 
+    // For the sums of so many places and for what their line holds of the images.
+    std::int64_t registers(std::int64_t places) const {
+        const ir::WindowRule& rule = *kernel_[found_.strip].window;
+        std::vector<bool> seen(
+            static_cast<std::size_t>(line_length(kernel_, found_.strip, places)));
+        for (std::int64_t place = 0; place < places; ++place)
+            for (std::int64_t tap = 0; tap < *kernel_[rule.taps].extent; ++tap)
+                seen[static_cast<std::size_t>(place * rule.stride + tap * rule.dilation)] = true;
+        const int bytes = info(kernel_.params[found_.images].type.dtype).bytes;
+        return found_.num_neighbours * places +
+               std::ranges::count(seen, true) * ceil_div(found_.num_neighbours * bytes, 4);
+    }
+
     void choose_places() {
         const ir::WindowRule& rule = *kernel_[found_.strip].window;
         const std::int64_t reach = (*kernel_[rule.taps].extent - 1) * rule.dilation + 1;
@@ -131,12 +150,11 @@ class Chooser {
         std::int64_t rows = 1;
         for (const DimId dim : found_.dims.rows)
             rows *= std::max<std::int64_t>(1, facts_.known(kernel_, dim));
-        const int bytes = info(kernel_.params[found_.images].type.dtype).bytes;
+        const std::int64_t extent = *kernel_[found_.strip].extent;
         const auto fits = [&](std::int64_t count) {
-            const std::int64_t line = line_length(kernel_, found_.strip, count);
-            const std::int64_t registers =
-                found_.num_neighbours * count + ceil_div(line * found_.num_neighbours * bytes, 4);
-            return count <= *kernel_[found_.strip].extent && registers <= kMostRegisters &&
+            // The reduction does not ask whether a place exists.
+            if (reads_strip_ && extent % count != 0) return false;
+            return count <= extent && registers(count) <= kMostRegisters &&
                    rows / (found_.num_neighbours * count) >= kManyThreads;
         };
         for (int count = found_.num_neighbours > 1 ? kMostPlaces : kMostPlacesOfOne; count > 1;
@@ -150,6 +168,7 @@ class Chooser {
     const ir::Kernel& kernel_;
     const RowsFacts& facts_;
     StripForm found_;
+    bool reads_strip_ = false;  // the reduction reads a tensor along the strip
 };
 
 }  // namespace

@@ -21,6 +21,9 @@ using ir::DimId;
 using ir::ExprId;
 
 constexpr std::int64_t kMostUnrolled = 16;  // taps in straight-line code
+// With more in a thread, nvcc would take more registers than two blocks at a time have. With fewer,
+// it takes few, and to be told of two blocks would make it take more.
+constexpr int kManySums = 16;
 
 const ir::WindowRule& rule_of(const ir::Kernel& kernel, DimId places) {
     return *kernel[places].window;
@@ -55,7 +58,9 @@ class StripsWriter : RowsText {
     }
 
     void entry() {
-        out_.line("extern \"C\" __global__ void __launch_bounds__(kRowThreads)");
+        const bool many = strips_.num_places * strips_.num_neighbours > kManySums;
+        out_.line(fmt::format("extern \"C\" __global__ void __launch_bounds__(kRowThreads{})",
+                              many ? ", 2" : ""));
         auto body = out_.block(
             fmt::format("{}_kernel(__grid_constant__ Arguments const args)", kernel_.name));
         out_.line(fmt::format("using F = Functions<{}>;", function_type()));
@@ -159,24 +164,57 @@ class StripsWriter : RowsText {
         coordinates_ = outer;
     }
 
+    // The parameters that these values read as they are, besides the images, and that have no text.
+    std::vector<ExprId> params_of(const ExpressionText& text, const std::vector<ExprId>& roots) {
+        const auto needed = ir::needed_for(kernel_, roots, [&](ExprId id) {
+            return text.has(id) || id == strips_.window || flipped_leaf(kernel_, id);
+        });
+        std::vector<ExprId> params;
+        for (std::size_t i = 0; i < needed.size(); ++i)
+            if (const auto id = static_cast<ExprId>(i);
+                needed[i] && !text.has(id) && std::holds_alternative<ir::Param>(kernel_[id].node))
+                params.push_back(id);
+        return params;
+    }
+    const ir::Tensor& tensor_of(ExprId param) const {
+        return kernel_.params[std::get<ir::Param>(kernel_[param].node).index];
+    }
+    bool has(const ir::Tensor& tensor, DimId dim) const {
+        return ir::contains(kernel_.factors(tensor.type.dims), dim);
+    }
+
     // Declares the neighbours of all tensors that these values read, besides the images.
     void read_neighbours(ExpressionText& text, const std::vector<ExprId>& roots) {
-        const auto needed = ir::needed_for(
-            kernel_, roots, [&](ExprId id) { return text.has(id) || id == strips_.window; });
-        for (std::size_t i = 0; i < kernel_.exprs.size(); ++i) {
-            const auto* param = std::get_if<ir::Param>(&kernel_.exprs[i].node);
-            if (!param || !needed[i] || text.has(static_cast<ExprId>(i))) continue;
-            const ir::Tensor& tensor = kernel_.params[param->index];
-            if (!is_innermost(kernel_, tensor, strips_.neighbours)) continue;
-            const std::string name = text.fresh(tensor.name);
-            out_.line(fmt::format("auto const {} = neighbours<{}>({});", name,
-                                  strips_.num_neighbours, element(tensor)),
-                      kernel_.line_of(tensor.span));
-            text.set(static_cast<ExprId>(i), name + "[i]");
+        for (const ExprId param : params_of(text, roots))
+            if (is_innermost(kernel_, tensor_of(param), strips_.neighbours))
+                declare_neighbours(text, param);
+    }
+    void declare_neighbours(ExpressionText& text, ExprId param) {
+        const ir::Tensor& tensor = tensor_of(param);
+        const std::string name = text.fresh(tensor.name);
+        out_.line(fmt::format("auto const {} = neighbours<{}>({});", name, strips_.num_neighbours,
+                              element(tensor)),
+                  kernel_.line_of(tensor.span));
+        text.set(param, name + "[i]");
+    }
+
+    // Declares what all places of the strip read. A store might change it, as far as the compiler
+    // knows: after one, it would be read again.
+    void read_before_stores() {
+        std::vector<ExprId> results;
+        for (const ir::Output& output : kernel_.outputs) results.push_back(output.value);
+        for (const ExprId param : params_of(text_, results)) {
+            const ir::Tensor& tensor = tensor_of(param);
+            if (has(tensor, strips_.strip)) continue;
+            if (is_innermost(kernel_, tensor, strips_.neighbours))
+                declare_neighbours(text_, param);
+            else if (!has(tensor, strips_.neighbours))
+                text_.declare(out_, param, load(std::get<ir::Param>(kernel_[param].node), {}));
         }
     }
 
     void store() {
+        read_before_stores();
         out_.line("#pragma unroll");
         auto loop =
             out_.block(fmt::format("for (int place = 0; place < {}; ++place)", strips_.num_places));

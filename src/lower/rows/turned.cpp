@@ -41,6 +41,10 @@ class TurnedWriter : RowsText {
   private:
     void entry() {
         const ir::Output& output = kernel_.outputs.front();
+        const auto returns_result = [&](ExpressionText text) {
+            declare(text, output.value, false);
+            out_.line(fmt::format("return {};", text.use(output.value)));
+        };
         out_.line("extern \"C\" __global__ void __launch_bounds__(kTurnedThreads, kTurnedBlocks)");
         auto body = out_.block(
             fmt::format("{}_kernel(__grid_constant__ Arguments const args)", kernel_.name));
@@ -49,8 +53,24 @@ class TurnedWriter : RowsText {
             auto value =
                 out_.block("auto const value = [&](int batch, int row, int column) -> float", ";");
             coordinates_of_element();
-            declare(text_, output.value, false);
-            out_.line(fmt::format("return {};", text_.use(output.value)));
+            if (turned_.finishes)
+                out_.line(fmt::format("return {};", load({turned_.source}, {})));
+            else
+                returns_result(text_);
+        }
+        if (turned_.finishes) {
+            ExpressionText text = text_;
+            const std::string source = text.fresh(kernel_.params[turned_.source].name);
+            for (const ir::ExprId id : form_.order)
+                if (const auto* param = std::get_if<ir::Param>(&kernel_[id].node))
+                    if (param->index == turned_.source) text.set(id, source);
+            auto finish = out_.block(
+                fmt::format(
+                    "auto const finish = [&](int batch, int row, int column, float {}) -> float",
+                    source),
+                ";");
+            coordinates_of_element();
+            returns_result(text);
         }
         {
             auto store = out_.block(
@@ -59,9 +79,9 @@ class TurnedWriter : RowsText {
             out_.line(fmt::format("{} = narrow<{}>(value);", element(output.tensor),
                                   info(output.tensor.type.dtype).cuda));
         }
-        out_.line(fmt::format("turned<{}>({}, {}, {}, value, store);", turned_.tile_rows,
+        out_.line(fmt::format("turned<{}>({}, {}, {}, value, {}store);", turned_.tile_rows,
                               count(turned_.batch, false), extent(turned_.row),
-                              count(turned_.columns, false)));
+                              count(turned_.columns, false), turned_.finishes ? "finish, " : ""));
     }
 
     void coordinates_of_element() {
@@ -87,15 +107,22 @@ std::optional<TurnedForm> turned_form(const ir::Kernel& kernel, const RowsForm& 
     if (to.size() < 2 || !is_plain(kernel, to) || !info(output.type.dtype).floating)
         return std::nullopt;
     TurnedForm turned{form, {}, {}, to.back()};
-    const ir::Tensor* source = nullptr;
-    for (const ir::Tensor& param : kernel.params) {
-        const auto& from = param.type.dims;
+    bool any = false;
+    for (std::size_t i = 0; i < kernel.params.size(); ++i) {
+        const auto& from = kernel.params[i].type.dims;
+        if (from.size() > 1 && from.back() == to.back()) turned.finishes = true;
         if (from.size() != to.size() || from.back() == to.back()) continue;
-        if (source || !is_plain(kernel, from)) return std::nullopt;
-        source = &param;
+        if (any || !is_plain(kernel, from)) return std::nullopt;
+        any = true;
+        turned.source = static_cast<std::uint32_t>(i);
     }
-    if (!source) return std::nullopt;
-    const auto& from = source->type.dims;
+    if (!any) return std::nullopt;
+    const ir::Tensor& source = kernel.params[turned.source];
+    turned.finishes = turned.finishes && info(source.type.dtype).floating &&
+                      std::ranges::none_of(form.order, [&](ir::ExprId id) {
+                          return flipped_leaf(kernel, id).has_value();
+                      });
+    const auto& from = source.type.dims;
     const auto row = std::ranges::find(from, turned.row);
     turned.batch.assign(from.begin(), row);
     turned.columns.assign(row == from.end() ? row : row + 1, from.end());
@@ -114,7 +141,12 @@ std::optional<TurnedForm> turned_form(const ir::Kernel& kernel, const RowsForm& 
         too_many(turned.columns))
         return std::nullopt;
     if (rows != ir::kUnknownExtent && rows < kFewRows) return std::nullopt;
-    while (rows != ir::kUnknownExtent && turned.tile_rows / 2 >= rows) turned.tile_rows /= 2;
+    if (rows == ir::kUnknownExtent) return turned;
+    while (turned.tile_rows / 2 >= rows) turned.tile_rows /= 2;
+    // Lanes beyond the last row are idle, unless smaller tiles end with it.
+    for (int half = turned.tile_rows / 2; half >= kFewRows; half /= 2)
+        if (rows % turned.tile_rows != 0 && rows % half == 0 && rows <= kMaxGridDepth * half)
+            turned.tile_rows = half;
     return turned;
 }
 

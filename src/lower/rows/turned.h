@@ -1,6 +1,7 @@
 // A pointwise row kernel that reads a tensor along other dimensions than it writes (turned.cuh).
 #pragma once
 
+#include <cstdint>
 #include <optional>
 
 #include "lower/rows/lower.h"
@@ -13,6 +14,9 @@ struct TurnedForm {
     RowsForm dims;
     std::vector<ir::DimId> batch, columns;
     ir::DimId row{};
+    std::uint32_t source = 0;  // that parameter
+    // Others are read along the output's memory, after the tile has been turned.
+    bool finishes = false;
     int tile_rows = 64;
 };
 

@@ -42,10 +42,10 @@ using namespace fact::sm90;
 struct Config {
     using Element = bf16;
     using Output = bf16;
-    static constexpr int kTileM = 128, kTileN = 256, kTileK = 64, kStages = 4;
+    static constexpr int kTileM = 128, kTileN = 128, kTileK = 64, kStages = 6;
     static constexpr int kStoreBuffers = 2;
-    static constexpr int kClusterM = 2, kClusterN = 1;
-    static constexpr bool kPingpong = false;
+    static constexpr int kClusterM = 1, kClusterN = 1;
+    static constexpr bool kPingpong = true;
     static constexpr Deal kDeal = Deal::whole;
     static constexpr Major kMajorA = Major::k, kMajorB = Major::k;
     static constexpr int kBatchA = 0b00, kBatchB = 0b01;
@@ -94,7 +94,6 @@ struct Places {
 };
 
 extern "C" __global__ void __launch_bounds__(kProductThreads, 1)
-__cluster_dims__(2, 1, 1)
 cut_phases_1_kernel(__grid_constant__ CUtensorMap const map_w,
                     __grid_constant__ CUtensorMap const map_x,
                     __grid_constant__ Places const places_y,

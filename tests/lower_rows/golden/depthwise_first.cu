@@ -34,11 +34,11 @@ depthwise_first_kernel(__grid_constant__ Arguments const args) {
                 });
             }
         }
+        float const b = widen(args.b(c));
         #pragma unroll
         for (int place = 0; place < 8; ++place) {
             if (p + place >= 30) break;
             store_neighbours<1>(args.y(b_at, c, p + place, q), [&](int i) {
-                float const b = widen(args.b(c));
                 float const t1 = t0.at(place, i) + b;
                 return t1;
             });

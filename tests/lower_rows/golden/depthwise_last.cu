@@ -10,7 +10,7 @@ struct Arguments {
     int B;
 };
 
-extern "C" __global__ void __launch_bounds__(kRowThreads)
+extern "C" __global__ void __launch_bounds__(kRowThreads, 2)
 depthwise_last_kernel(__grid_constant__ Arguments const args) {
     using F = Functions<bf16>;
     ThreadRow::each_row(args.B * 30 * 8 * 8, [&](int item) {
@@ -34,10 +34,10 @@ depthwise_last_kernel(__grid_constant__ Arguments const args) {
                 });
             }
         }
+        auto const b = neighbours<8>(args.b(c));
         #pragma unroll
         for (int place = 0; place < 4; ++place) {
             if (q + place >= 30) break;
-            auto const b = neighbours<8>(args.b(c));
             store_neighbours<8>(args.y(b_at, p, q + place, c), [&](int i) {
                 float const t1 = t0.at(place, i) + b[i];
                 return t1;

@@ -8,9 +8,11 @@
 #include <set>
 
 #include "graph/cats.h"
+#include "graph/constants.h"
 #include "graph/fused.h"
 #include "torch/arguments.h"
 #include "torch/cats.h"
+#include "torch/kept_constants.h"
 #include "torch/tensors.h"
 
 namespace fact::exec {
@@ -153,12 +155,13 @@ Result<Step> make_step(const Graph& graph, const Node& node, const graph::Spots&
 
 // Each step lists the values that it is the last to use, so that memory is freed as early as in
 // eager.
-void mark_dead_values(const Graph& graph, std::vector<Step>& steps) {
+void mark_dead_values(const Graph& graph, const std::vector<graph::NodeId>& order,
+                      std::vector<Step>& steps) {
     std::set<ValueId> needed;
     for (const auto& output : graph.outputs)
         if (output.value) needed.insert(*output.value);
     for (std::size_t i = steps.size(); i-- > 0;) {
-        auto touched = graph::tensor_inputs(graph.nodes[i]);
+        auto touched = graph::tensor_inputs(graph[order[i]]);
         touched.insert(touched.end(), steps[i].outputs.begin(), steps[i].outputs.end());
         for (const auto id : touched)
             if (needed.insert(id).second) steps[i].dead.push_back(id);
@@ -168,16 +171,52 @@ void mark_dead_values(const Graph& graph, std::vector<Step>& steps) {
 }  // namespace
 
 struct GraphExecutor::Plan {
+    c10::Device device;
     std::vector<ValueId> inputs;
+    // What comes before the others, if what it makes is not kept: the weights it reads, and those
+    // of its values that others read.
+    std::vector<Step> once;
+    std::vector<ValueId> read_once, kept;
+    mutable KeptConstants constants;
     std::vector<Step> steps;
     std::vector<ValueId> outputs;  // results, then what is written to buffers
     std::size_t num_values = 0;
+
+    explicit Plan(c10::Device device) : device(device) {}
+    void find_kept(const Graph& graph, const std::vector<graph::NodeId>& order, std::size_t first);
+    void run_all(const std::vector<Step>& some, Environment& values) const;
 };
+
+// Values of the first nodes in `order` that later ones read, and inputs that the first nodes read.
+void GraphExecutor::Plan::find_kept(const Graph& graph, const std::vector<graph::NodeId>& order,
+                                    std::size_t num_first) {
+    std::set<ValueId> made, read;
+    for (std::size_t i = 0; i < order.size(); ++i) {
+        const Node& node = graph[order[i]];
+        for (const auto id : graph::tensor_inputs(node)) {
+            const bool is_made = made.contains(id);
+            if (i < num_first ? is_made : !is_made) continue;
+            if (read.insert(id).second) (i < num_first ? read_once : kept).push_back(id);
+        }
+        if (i < num_first) made.insert(node.outputs.begin(), node.outputs.end());
+    }
+}
+
+void GraphExecutor::Plan::run_all(const std::vector<Step>& some, Environment& values) const {
+    for (const auto& step : some) {
+        try {
+            run_step(step, values);
+        } catch (c10::Error& error) {
+            error.add_context("in " + step.where);
+            throw;
+        }
+    }
+}
 
 Result<GraphExecutor> GraphExecutor::build(const Graph& graph, const ExecutorOptions& options) {
     if (const auto broken = graph::verify(graph); !broken.empty())
         return Error{"the graph is not sound: " + broken, {}};
-    auto plan = std::make_shared<Plan>();
+    auto plan = std::make_shared<Plan>(options.device);
     plan->num_values = graph.values.size();
     std::set<std::string> fqns;
     for (const auto& input : graph.inputs) {
@@ -186,7 +225,18 @@ Result<GraphExecutor> GraphExecutor::build(const Graph& graph, const ExecutorOpt
         plan->inputs.push_back(input.value);
     }
     const auto spots = graph::spots(graph);
-    for (const auto& node : graph.nodes) {
+    std::vector<graph::NodeId> order(graph.nodes.size());
+    for (std::size_t i = 0; i < order.size(); ++i) order[i] = static_cast<graph::NodeId>(i);
+    std::ptrdiff_t num_once = 0;
+    if (options.keeps_constants) {
+        const auto constant = graph::constant_nodes(graph);
+        const auto others = std::ranges::stable_partition(
+            order, [&](graph::NodeId id) -> bool { return constant[graph::index(id)]; });
+        num_once = std::ssize(order) - std::ssize(others);
+        plan->find_kept(graph, order, static_cast<std::size_t>(num_once));
+    }
+    for (const auto id : order) {
+        const Node& node = graph[id];
         auto step = make_step(graph, node, spots, options);
         if (!step)
             return Error{fmt::format("{}: {}", describe(node), step.error().message),
@@ -203,7 +253,11 @@ Result<GraphExecutor> GraphExecutor::build(const Graph& graph, const ExecutorOpt
         (output.mutates.empty() ? plan->outputs : written).push_back(*output.value);
     }
     plan->outputs.insert(plan->outputs.end(), written.begin(), written.end());
-    mark_dead_values(graph, plan->steps);
+    mark_dead_values(graph, order, plan->steps);
+    const auto others = plan->steps.begin() + num_once;
+    plan->once.assign(std::make_move_iterator(plan->steps.begin()),
+                      std::make_move_iterator(others));
+    plan->steps.erase(plan->steps.begin(), others);
     GraphExecutor executor;
     executor.plan_ = std::move(plan);
     return executor;
@@ -222,18 +276,27 @@ Tensors GraphExecutor::run(const Tensors& inputs) const {
         // Operators run below Autograd but still through ADInplaceOrView, so that views of a weight
         // share its version counter.
         at::AutoDispatchBelowAutograd below_autograd;
-        for (const auto& step : plan_->steps) {
-            try {
-                run_step(step, values);
-            } catch (c10::Error& error) {
-                error.add_context("in " + step.where);
-                throw;
-            }
+        if (!plan_->once.empty()) {
+            const auto tensors = [&](const std::vector<ValueId>& ids) {
+                Tensors all;
+                for (const auto id : ids) all.push_back(values[index(id)].toTensor());
+                return all;
+            };
+            const auto kept = plan_->constants.get(plan_->device, tensors(plan_->read_once), [&] {
+                plan_->run_all(plan_->once, values);
+                return tensors(plan_->kept);
+            });
+            for (std::size_t i = 0; i < kept.size(); ++i) values[index(plan_->kept[i])] = kept[i];
         }
+        plan_->run_all(plan_->steps, values);
     }
     Tensors results;
     for (const auto value : plan_->outputs) results.push_back(values[index(value)].toTensor());
     return results;
+}
+
+void GraphExecutor::refresh() const {
+    plan_->constants.forget();
 }
 
 }  // namespace fact::exec

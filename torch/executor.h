@@ -21,10 +21,12 @@ using FusedFunction = std::function<Tensors(const Tensors& inputs, const Tensors
 struct ExecutorOptions {
     c10::Device device = c10::kCPU;  // of tensors that operators create
     // The function that runs the fused call with this id; empty if there is none.
-    std::function<FusedFunction(const std::string& call)> fused;
+    std::function<FusedFunction(const std::string& call)> fused = {};
+    // Whether what is computed from weights alone is kept until torch counts a change of them.
+    bool keeps_constants = false;
 };
 
-// Built once, run from any thread; runs share nothing but constants.
+// Built once, run from any thread; runs share nothing but constants and what is kept of weights.
 class GraphExecutor {
   public:
     // Finds every operator; an Error names the node, its source line and what is unknown.
@@ -35,6 +37,8 @@ class GraphExecutor {
     // written to buffers (graph::GraphOutput::mutates), each in the graph's order. Writes to none
     // of its inputs, but results may be inputs or views of them. Gradients are not recorded.
     Tensors run(const Tensors& inputs) const;
+    // What was kept is computed again when it is next needed.
+    void refresh() const;
 
   private:
     struct Plan;

@@ -96,7 +96,7 @@ struct Package::State {
                                         : kernel->run(inputs, strict, into);
             };
         };
-        auto built = GraphExecutor::build(graph, {device, fused});
+        auto built = GraphExecutor::build(graph, {device, fused, true});
         TORCH_CHECK(built.ok(), built.ok() ? "" : built.error().text());
         return by_device.emplace(device, std::move(*built)).first->second;
     }
@@ -273,6 +273,9 @@ void Package::load_on(c10::DeviceIndex device) {
 void Package::refresh() {
     state_->contract.refresh();
     for (const auto& [id, call] : state_->calls) call->refresh();
+    const std::lock_guard lock(state_->mutex);
+    for (const auto* executors : {&state_->executors, &state_->strict_executors})
+        for (const auto& [device, executor] : *executors) executor.refresh();
 }
 
 std::string Package::status_json(c10::Device device) const {

@@ -45,7 +45,7 @@ __device__ void scatter(unsigned char const* box, Places const& places, int row,
         for (int g = 0; g < kGroups; ++g) rows[g] = places.row(row + row_of(g), batch);
 #pragma unroll
         for (int i = 0; i < kSteps; ++i) {
-            if (column + column_of(i) >= extents.n) break;
+            if (column + column_of(i) >= extents.n) continue;  // fewer instructions than break
             Part const along = places.column(column + column_of(i));
 #pragma unroll
             for (int g = 0; g < kGroups; ++g)

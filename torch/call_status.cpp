@@ -1,6 +1,23 @@
 #include "torch/call_status.h"
 
+#include <nlohmann/json.hpp>
+
 namespace fact::exec {
+
+std::string to_json(const std::vector<CallStatus>& calls) {
+    auto all = nlohmann::json::array();
+    for (const auto& status : calls)
+        all.push_back({{"call", status.call},
+                       {"kernel", status.kernel},
+                       {"cannot_run", status.cannot_run},
+                       {"by_kernel", status.by_kernel},
+                       {"by_interpreter", status.by_interpreter},
+                       {"by_torch", status.by_torch},
+                       {"fell_back", status.fell_back},
+                       {"elsewhere", status.elsewhere},
+                       {"wrote_elsewhere", status.wrote_elsewhere}});
+    return all.dump();
+}
 
 void CallCounts::add_run(c10::Device device, const std::string& refused) {
     ++(device.is_cpu() ? by_interpreter_ : by_kernel_);

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <mutex>
 #include <string>
+#include <vector>
 
 namespace fact::exec {
 
@@ -19,6 +20,9 @@ struct CallStatus {
     std::int64_t elsewhere = 0;
     std::string wrote_elsewhere;
 };
+
+// As python/fact/_status.py reads them.
+std::string to_json(const std::vector<CallStatus>& calls);
 
 // Counts the calls, on any thread.
 class CallCounts {

@@ -279,20 +279,9 @@ void Package::refresh() {
 }
 
 std::string Package::status_json(c10::Device device) const {
-    auto calls = json::array();
-    for (const auto& [id, call] : state_->calls) {
-        const auto status = call->status(device);
-        calls.push_back({{"call", status.call},
-                         {"kernel", status.kernel},
-                         {"cannot_run", status.cannot_run},
-                         {"by_kernel", status.by_kernel},
-                         {"by_interpreter", status.by_interpreter},
-                         {"by_torch", status.by_torch},
-                         {"fell_back", status.fell_back},
-                         {"elsewhere", status.elsewhere},
-                         {"wrote_elsewhere", status.wrote_elsewhere}});
-    }
-    return calls.dump();
+    std::vector<CallStatus> calls;
+    for (const auto& [id, call] : state_->calls) calls.push_back(call->status(device));
+    return to_json(calls);
 }
 
 Tensors Package::shapes(const Tensors& inputs) {

@@ -80,12 +80,16 @@ class Placer {
         const ValueId own = graph_[at].outputs[0];
         Found found{at, flat, false, {}};
         const auto inner = earlier_cat(at, flat);
-        if (inner) found.cat = with_inner(flat, *inner);
+        if (inner) {
+            found.cat = with_inner(flat, *inner);
+            memory_.set_reads(at, found.cat.parts);
+        }
         found.why = place(at, found.cat);
         // Unless the inner cat lies in this one, joining its parts one by one is as good.
         if (inner && !found.cat.in_place[0]) {
             take_out_all(found.cat);
             found.cat = flat;
+            memory_.set_reads(at, flat.parts);
             found.why = place(at, found.cat);
         }
         // A cat that lies in another's memory says so by being such a node.
@@ -256,7 +260,7 @@ class Placer {
     const std::vector<std::optional<Cat>> cats_;  // by node
     const std::vector<std::vector<NodeId>> users_;
     const std::vector<bool> escapes_;
-    const PeakMemory memory_;
+    PeakMemory memory_;
     const double most_;  // that the module takes at a time if nothing is in place
     // Of what is in place so far.
     Layouts layouts_;

@@ -1,6 +1,7 @@
 #include "compose/peak_memory.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "graph/operators.h"
 
@@ -29,26 +30,35 @@ double bytes_of(const graph::TensorType& type) {
 }
 
 PeakMemory::PeakMemory(const graph::Graph& graph)
-    : own_(graph.values.size()), num_nodes_(graph.nodes.size()) {
-    std::vector<ValueId> bases;  // of each value, whose memory it is
-    for (std::size_t v = 0; v < own_.size(); ++v) bases.push_back(static_cast<ValueId>(v));
-    for (std::size_t i = 0; i < num_nodes_; ++i) {
+    : escapes_(graph::escapes(graph)), own_(graph.values.size()) {
+    for (std::size_t v = 0; v < own_.size(); ++v) bases_.push_back(static_cast<ValueId>(v));
+    for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
         const auto& node = graph.nodes[i];
-        const auto reads = graph::tensor_inputs(node);
-        for (const ValueId value : reads) own_[index(bases[index(value)])].last = i;
+        const auto& reads = reads_.emplace_back(graph::tensor_inputs(node));
+        const bool is_view =
+            !reads.empty() && graph::facts_of(node).kind == graph::OperatorKind::view;
         for (const ValueId value : node.outputs) {
-            auto& own = own_[index(value)];
-            own.first = own.last = i;
-            const auto& type = graph[value].type;
-            if (!reads.empty() && graph::facts_of(node).kind == graph::OperatorKind::view)
-                bases[index(value)] = bases[index(reads.front())];
-            else if (type)
-                own.bytes = bytes_of(*type);
+            own_[index(value)].first = i;
+            if (is_view)
+                bases_[index(value)] = bases_[index(reads.front())];
+            else if (const auto& type = graph[value].type)
+                own_[index(value)].bytes = bytes_of(*type);
         }
     }
-    const auto escapes = graph::escapes(graph);
+    find_lasts();
+}
+
+void PeakMemory::find_lasts() {
+    for (Life& life : own_) life.last = life.first;
+    for (std::size_t i = 0; i < reads_.size(); ++i)
+        for (const ValueId value : reads_[i]) own_[index(bases_[index(value)])].last = i;
     for (std::size_t v = 0; v < own_.size(); ++v)
-        if (escapes[v]) own_[index(bases[v])].last = num_nodes_;
+        if (escapes_[v]) own_[index(bases_[v])].last = reads_.size();
+}
+
+void PeakMemory::set_reads(graph::NodeId node, std::vector<ValueId> reads) {
+    reads_[index(node)] = std::move(reads);
+    find_lasts();
 }
 
 double PeakMemory::bytes(const Homes& homes) const {
@@ -57,7 +67,8 @@ double PeakMemory::bytes(const Homes& homes) const {
         extend(lives[index(outermost(part, homes))], own_[index(part)]);
         lives[index(part)].bytes = 0;
     }
-    std::vector<double> change(num_nodes_ + 2);  // where a value begins to live, and after its end
+    std::vector<double> change(reads_.size() +
+                               2);  // where a value begins to live, and after its end
     for (const Life& life : lives) {
         change[life.first] += life.bytes;
         change[life.last + 1] -= life.bytes;

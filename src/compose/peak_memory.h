@@ -19,6 +19,9 @@ class PeakMemory {
   public:
     explicit PeakMemory(const graph::Graph& graph);
 
+    // From now on the node reads these instead.
+    void set_reads(graph::NodeId node, std::vector<graph::ValueId> reads);
+
     // A value with a home takes no bytes, but its home lives as long as it does.
     double bytes(const Homes& homes) const;
 
@@ -30,8 +33,12 @@ class PeakMemory {
     const Life& life(graph::ValueId value) const { return own_[index(value)]; }
 
   private:
+    void find_lasts();
+
+    std::vector<std::vector<graph::ValueId>> reads_;  // by node
+    std::vector<graph::ValueId> bases_;               // by value: whose memory it shows
+    std::vector<bool> escapes_;
     std::vector<Life> own_;  // by value; no bytes for inputs and views
-    std::size_t num_nodes_;
 };
 
 }  // namespace fact::compose

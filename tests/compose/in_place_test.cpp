@@ -123,6 +123,18 @@ TEST(InPlace, AGrowingListOfFeaturesLiesInOneMemory) {
     EXPECT_EQ(net.found[2].cats, 1);
 }
 
+// What the last cat does not read by itself any more need not live until then.
+TEST(InPlace, AGrowingListTakesLessMemoryThere) {
+    Net net;
+    const auto x = net.input("x", tensor({8, 8}));
+    const auto a = net.call("a", {x}), b = net.call("b", {x});
+    const auto one = net.cat("one", {a, b});
+    const auto wide = net.call("wide", {one}, tensor({8, 80}));
+    const auto c = net.call("c", {wide});
+    net.output(net.cat("two", {a, b, c}));
+    EXPECT_EQ(net.place(), "one = a* b*\ntwo = one* c*\n");
+}
+
 TEST(InPlace, UnlessAReaderNeedsAnEarlierListByItself) {
     Net net;
     const auto x = net.input("x", tensor({8, 8}));

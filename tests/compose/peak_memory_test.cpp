@@ -56,5 +56,18 @@ TEST(PeakMemory, WhatLiesInAnotherMakesItLiveAsLong) {
     EXPECT_EQ(memory.life(early).last, 3u);
 }
 
+TEST(PeakMemory, WhatIsNotReadAnyMoreDiesEarlier) {
+    GraphBuilder b;
+    const auto x = b.input("x", tensor({1, 8}));
+    const auto y = value(b, "y", {x}, 1);
+    const auto z = value(b, "z", {y}, 2);
+    const auto u = value(b, "u", {z}, 4);
+    b.output(value(b, "v", {y, u}, 1));
+    PeakMemory memory(b.graph);
+    EXPECT_EQ(memory.bytes({}), 7 * 32);
+    memory.set_reads(*b.graph[b.graph.outputs[0].value.value()].producer, {u});
+    EXPECT_EQ(memory.bytes({}), 6 * 32);
+}
+
 }  // namespace
 }  // namespace fact::compose

@@ -6,6 +6,7 @@
 #include "graph/arguments.h"
 #include "graph/identity.h"
 #include "graph/image_layout.h"
+#include "graph/operators.h"
 
 namespace fact::graph {
 
@@ -25,6 +26,13 @@ bool is_random(const Node& node) {
     });
 }
 
+// Whether a result may use the memory of an argument.
+bool may_alias(const Node& node) {
+    const std::string_view name = aten_name(node.target);
+    return is_view(node) || facts_of(node).kind == OperatorKind::unknown || name == "to" ||
+           name == "contiguous" || name == "type_as";
+}
+
 double bytes(const TensorType& type) {
     return copy_traffic(type) / 2;
 }
@@ -41,11 +49,10 @@ class ConstantFinder {
         // What the caller is given must not be kept, and neither must what it may be a view of.
         for (std::size_t i = graph_.nodes.size(); i-- > 0;) {
             const Node& node = graph_.nodes[i];
-            const auto reads = tensor_inputs(node);
             const bool given =
                 std::ranges::any_of(node.outputs, [&](ValueId id) { return escapes_[index(id)]; });
-            if (given && (reads.size() == 1 || is_view(node)))
-                for (const ValueId id : reads) escapes_[index(id)] = true;
+            if (given && may_alias(node))
+                for (const ValueId id : tensor_inputs(node)) escapes_[index(id)] = true;
         }
         find_inputs();
         std::vector<bool> found;

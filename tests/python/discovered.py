@@ -16,6 +16,8 @@ from test_worker import Worker
 @needs_worker
 @unittest.skipUnless(os.path.exists(PROGRAM), "fact is not built")
 class Discovered(unittest.TestCase):
+    worker = None  # one for all texts of a class: starting it takes a second
+
     @classmethod
     def setUpClass(cls):
         cls.folder = pathlib.Path(tempfile.mkdtemp(prefix="fact-discovered-"))
@@ -59,11 +61,14 @@ class Discovered(unittest.TestCase):
         """How the kernel text compares with torch, for each distribution of inputs."""
         text = self.folder / "kernel.fact"
         text.write_text(kernel)
-        worker = Worker()
-        self.addCleanup(worker.close)
+        cls = type(self)
+        if cls.worker is None:
+            cls.worker = Worker()
+            cls.addClassCleanup(cls.worker.close)
         request = {"call": str(call), "kernel_text": str(text), "device": "cpu", **more}
-        reply = worker.ask({"open": request})
-        worker.close()
+        reply = cls.worker.ask({"open": request})
+        if reply is None:
+            cls.worker = None
         self.assertIsNotNone(reply)
         self.assertEqual(reply["error"], "")
         self.assertTrue(reply["text_checks"])

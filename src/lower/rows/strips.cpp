@@ -267,7 +267,9 @@ std::string strips_source(const ir::Kernel& kernel, const StripForm& form) {
 LaunchRecord strips_record(const ir::Kernel& kernel, const StripForm& form, std::string_view arch) {
     LaunchRecord record = element_record(
         kernel, form.dims, arch,
-        fmt::format("a thread {} places of {} neighbours", form.num_places, form.num_neighbours));
+        form.num_places * form.num_neighbours == 1
+            ? "a thread a result"
+            : fmt::format("a thread {} x {} results", form.num_places, form.num_neighbours));
     const auto add = [&](std::size_t number, const ir::Tensor& tensor) {
         if (form.num_neighbours == 1 || !is_innermost(kernel, tensor, form.neighbours)) return;
         const int bytes = form.num_neighbours * info(tensor.type.dtype).bytes;

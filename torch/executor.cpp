@@ -173,8 +173,10 @@ void mark_dead_values(const Graph& graph, const std::vector<graph::NodeId>& orde
 struct GraphExecutor::Plan {
     c10::Device device;
     std::vector<ValueId> inputs;
-    // What comes before the others, if what it makes is not kept: the weights it reads, and those
-    // of its values that others read.
+    // Views of weights that `once` reads, and others too.
+    std::vector<Step> first;
+    // What follows if what it makes is not kept: what it reads, and those of its values that others
+    // read.
     std::vector<Step> once;
     std::vector<ValueId> read_once, kept;
     mutable KeptConstants constants;
@@ -183,24 +185,40 @@ struct GraphExecutor::Plan {
     std::size_t num_values = 0;
 
     explicit Plan(c10::Device device) : device(device) {}
-    void find_kept(const Graph& graph, const std::vector<graph::NodeId>& order, std::size_t first);
+    void find_kept(const Graph& graph, const std::vector<graph::NodeId>& order,
+                   std::size_t first_once, std::size_t first_other);
     void run_all(const std::vector<Step>& some, Environment& values) const;
 };
 
-// Values of the first nodes in `order` that later ones read, and inputs that the first nodes read.
 void GraphExecutor::Plan::find_kept(const Graph& graph, const std::vector<graph::NodeId>& order,
-                                    std::size_t num_first) {
+                                    std::size_t first_once, std::size_t first_other) {
     std::set<ValueId> made, read;
-    for (std::size_t i = 0; i < order.size(); ++i) {
+    for (std::size_t i = first_once; i < order.size(); ++i) {
         const Node& node = graph[order[i]];
+        const bool is_once = i < first_other;
         for (const auto id : graph::tensor_inputs(node)) {
-            const bool is_made = made.contains(id);
-            if (i < num_first ? is_made : !is_made) continue;
-            if (read.insert(id).second) (i < num_first ? read_once : kept).push_back(id);
+            if (made.contains(id) == is_once) continue;
+            if (read.insert(id).second) (is_once ? read_once : kept).push_back(id);
         }
-        if (i < num_first) made.insert(node.outputs.begin(), node.outputs.end());
+        if (is_once) made.insert(node.outputs.begin(), node.outputs.end());
     }
 }
+
+namespace {
+
+// The other nodes whose results such nodes need: views of weights.
+std::vector<bool> needed_before(const Graph& graph, const std::vector<bool>& constant) {
+    std::vector<bool> needed(graph.nodes.size());
+    for (std::size_t i = graph.nodes.size(); i-- > 0;) {
+        if (!constant[i] && !needed[i]) continue;
+        for (const auto id : graph::tensor_inputs(graph.nodes[i]))
+            if (const auto producer = graph[id].producer; producer && !constant[index(*producer)])
+                needed[index(*producer)] = true;
+    }
+    return needed;
+}
+
+}  // namespace
 
 void GraphExecutor::Plan::run_all(const std::vector<Step>& some, Environment& values) const {
     for (const auto& step : some) {
@@ -227,13 +245,18 @@ Result<GraphExecutor> GraphExecutor::build(const Graph& graph, const ExecutorOpt
     const auto spots = graph::spots(graph);
     std::vector<graph::NodeId> order(graph.nodes.size());
     for (std::size_t i = 0; i < order.size(); ++i) order[i] = static_cast<graph::NodeId>(i);
-    std::ptrdiff_t num_once = 0;
+    std::ptrdiff_t first_once = 0, first_other = 0;
     if (options.keeps_constants) {
         const auto constant = graph::constant_nodes(graph);
-        const auto others = std::ranges::stable_partition(
-            order, [&](graph::NodeId id) -> bool { return constant[graph::index(id)]; });
-        num_once = std::ssize(order) - std::ssize(others);
-        plan->find_kept(graph, order, static_cast<std::size_t>(num_once));
+        const auto before = needed_before(graph, constant);
+        const auto group = [&](graph::NodeId id) {
+            return before[index(id)] ? 0 : constant[index(id)] ? 1 : 2;
+        };
+        std::ranges::stable_sort(order, {}, group);
+        first_once = std::ranges::count(order, 0, group);
+        first_other = first_once + std::ranges::count(order, 1, group);
+        plan->find_kept(graph, order, static_cast<std::size_t>(first_once),
+                        static_cast<std::size_t>(first_other));
     }
     for (const auto id : order) {
         const Node& node = graph[id];
@@ -254,10 +277,10 @@ Result<GraphExecutor> GraphExecutor::build(const Graph& graph, const ExecutorOpt
     }
     plan->outputs.insert(plan->outputs.end(), written.begin(), written.end());
     mark_dead_values(graph, order, plan->steps);
-    const auto others = plan->steps.begin() + num_once;
-    plan->once.assign(std::make_move_iterator(plan->steps.begin()),
-                      std::make_move_iterator(others));
-    plan->steps.erase(plan->steps.begin(), others);
+    const auto begin = std::make_move_iterator(plan->steps.begin());
+    plan->first.assign(begin, begin + first_once);
+    plan->once.assign(begin + first_once, begin + first_other);
+    plan->steps.erase(plan->steps.begin(), plan->steps.begin() + first_other);
     GraphExecutor executor;
     executor.plan_ = std::move(plan);
     return executor;
@@ -276,6 +299,7 @@ Tensors GraphExecutor::run(const Tensors& inputs) const {
         // Operators run below Autograd but still through ADInplaceOrView, so that views of a weight
         // share its version counter.
         at::AutoDispatchBelowAutograd below_autograd;
+        plan_->run_all(plan_->first, values);
         if (!plan_->once.empty()) {
             const auto tensors = [&](const std::vector<ValueId>& ids) {
                 Tensors all;

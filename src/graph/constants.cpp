@@ -57,10 +57,23 @@ class ConstantFinder {
         find_inputs();
         std::vector<bool> found;
         for (const Node& node : graph_.nodes) found.push_back(is_constant(node));
+        add_views(found);
         return found;
     }
 
   private:
+    // Views of weights that only such nodes read.
+    void add_views(std::vector<bool>& found) const {
+        const auto readers = users(graph_);
+        const auto only_read_once = [&](ValueId id) {
+            const auto& all = readers[index(id)];
+            return constant_[index(id)] && !escapes_[index(id)] && !all.empty() &&
+                   std::ranges::all_of(all, [&](NodeId reader) { return found[index(reader)]; });
+        };
+        for (std::size_t i = found.size(); i-- > 0;)
+            if (!found[i]) found[i] = std::ranges::all_of(graph_.nodes[i].outputs, only_read_once);
+    }
+
     void find_inputs() {
         for (const GraphInput& input : graph_.inputs)
             constant_[index(input.value)] =

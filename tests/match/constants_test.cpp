@@ -37,14 +37,17 @@ TEST(Constants, AreComputedOnceAndNoPattern) {
     EXPECT_EQ(found.idle[0].reason, "it is computed from weights alone, once");
 }
 
-TEST(Constants, ViewsOfWeightsAreMadeAgain) {
-    Net net;
-    const auto w = net.weight("w", {64, 64});
-    const auto turned = net.permute("turned", w, {1, 0});
-    const auto made = net.pointwise("made", "tanh.default", turned);
-    net.output(net.pointwise("y", "add.Tensor", net.input("x", {64, 64}),
-                             net.permute("view", made, {1, 0})));
-    EXPECT_EQ(once(net), (Names{"made", "view"}));
+TEST(Constants, ViewsOfWeightsAreMadeAgainForOthers) {
+    for (const bool others : {false, true}) {
+        Net net;
+        const auto w = net.weight("w", {64, 64});
+        const auto turned = net.permute("turned", w, {1, 0});
+        const auto made = net.pointwise("made", "tanh.default", turned);
+        const auto y = net.pointwise("y", "add.Tensor", net.input("x", {64, 64}),
+                                     net.permute("view", made, {1, 0}));
+        net.output(others ? net.pointwise("z", "mul.Tensor", y, turned) : y);
+        EXPECT_EQ(once(net), others ? (Names{"made", "view"}) : (Names{"turned", "made", "view"}));
+    }
 }
 
 TEST(Constants, WhatTheCallerIsGivenIsNotKept) {

@@ -21,6 +21,8 @@ class Model(nn.Module):
     def forward(self, x):
         w = torch.tanh(self.weight) * self.gain
         table = torch.sin(torch.arange(32.0))
+        row = self.weight[0]  # a view, read by what is kept and by what is not
+        x = x * row + torch.exp(row)
         self.calls += 1
         return x @ w.t() + table + torch.cos(self.calls), torch.erf(self.weight).t()
 
@@ -69,6 +71,7 @@ class Constants(unittest.TestCase):
         ran = operators(self.check)
         self.assertEqual(ran["aten::tanh"], 1)  # eager's own
         self.assertEqual(ran["aten::sin"], 1)
+        self.assertEqual(ran["aten::exp"], 1)
         self.assertEqual(ran["aten::cos"], 2)  # of a buffer that every call changes
         self.assertEqual(ran["aten::erf"], 2)  # a result, which the caller may change
         self.check()

@@ -20,8 +20,8 @@ std::map<ir::ExprId, std::vector<ir::ExprId>> row_groups(const ir::Kernel& kerne
 // The same for intermediates that are reductions of the same tensors, such as a mean and a
 // deviation, by the last intermediate. Those of `outputs` that are one value a row, computed from a
 // group's, follow its intermediates. Most groups have one member.
-std::map<ir::ExprId, std::vector<ir::ExprId>> stored_groups(
-    const ir::Kernel& kernel, const std::set<ir::ExprId>& stored,
-    const std::vector<ir::ExprId>& outputs);
+std::map<ir::ExprId, std::vector<ir::ExprId>> stored_groups(const ir::Kernel& kernel,
+                                                            const std::set<ir::ExprId>& stored,
+                                                            const std::vector<ir::ExprId>& outputs);
 
 }  // namespace fact::lower

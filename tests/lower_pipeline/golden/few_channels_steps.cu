@@ -77,7 +77,7 @@ struct Config {
     using RowsA = OverlappingRows<32, 2>;
     static constexpr int kTileM = 128, kTileN = 128, kTileK = 32, kStages = 6;
     static constexpr int kStoreBuffers = 2;
-    static constexpr int kClusterM = 2, kClusterN = 1;
+    static constexpr int kClusterM = 1, kClusterN = 1;
     static constexpr bool kPingpong = false;
     static constexpr Deal kDeal = Deal::whole;
     static constexpr Major kMajorA = Major::k;
@@ -139,7 +139,6 @@ steps_2_prepare(__grid_constant__ OperandSource const source,
 }
 
 extern "C" __global__ void __launch_bounds__(kProductThreads, 1)
-__cluster_dims__(2, 1, 1)
 steps_2_kernel(__grid_constant__ CUtensorMap const map_padded,
                __grid_constant__ CUtensorMap const map_padded_weights_rows,
                __grid_constant__ Places const places_y, __grid_constant__ Extents const extents,

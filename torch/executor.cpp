@@ -168,6 +168,18 @@ void mark_dead_values(const Graph& graph, const std::vector<graph::NodeId>& orde
     }
 }
 
+// The other nodes whose results constant ones need: views of weights.
+std::vector<bool> needed_before(const Graph& graph, const std::vector<bool>& constant) {
+    std::vector<bool> needed(graph.nodes.size());
+    for (std::size_t i = graph.nodes.size(); i-- > 0;) {
+        if (!constant[i] && !needed[i]) continue;
+        for (const auto id : graph::tensor_inputs(graph.nodes[i]))
+            if (const auto producer = graph[id].producer; producer && !constant[index(*producer)])
+                needed[index(*producer)] = true;
+    }
+    return needed;
+}
+
 }  // namespace
 
 struct GraphExecutor::Plan {
@@ -203,22 +215,6 @@ void GraphExecutor::Plan::find_kept(const Graph& graph, const std::vector<graph:
         if (is_once) made.insert(node.outputs.begin(), node.outputs.end());
     }
 }
-
-namespace {
-
-// The other nodes whose results such nodes need: views of weights.
-std::vector<bool> needed_before(const Graph& graph, const std::vector<bool>& constant) {
-    std::vector<bool> needed(graph.nodes.size());
-    for (std::size_t i = graph.nodes.size(); i-- > 0;) {
-        if (!constant[i] && !needed[i]) continue;
-        for (const auto id : graph::tensor_inputs(graph.nodes[i]))
-            if (const auto producer = graph[id].producer; producer && !constant[index(*producer)])
-                needed[index(*producer)] = true;
-    }
-    return needed;
-}
-
-}  // namespace
 
 void GraphExecutor::Plan::run_all(const std::vector<Step>& some, Environment& values) const {
     for (const auto& step : some) {

@@ -70,8 +70,10 @@ class ConstantFinder {
             return constant_[index(id)] && !escapes_[index(id)] && !all.empty() &&
                    std::ranges::all_of(all, [&](NodeId reader) { return found[index(reader)]; });
         };
-        for (std::size_t i = found.size(); i-- > 0;)
-            if (!found[i]) found[i] = std::ranges::all_of(graph_.nodes[i].outputs, only_read_once);
+        for (std::size_t i = found.size(); i-- > 0;) {
+            const auto& made = graph_.nodes[i].outputs;
+            if (!found[i]) found[i] = !made.empty() && std::ranges::all_of(made, only_read_once);
+        }
     }
 
     void find_inputs() {

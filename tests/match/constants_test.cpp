@@ -69,6 +69,17 @@ TEST(Constants, ChangedBuffersAndRandomNumbersAreNone) {
     EXPECT_EQ(once(net), Names{});
 }
 
+TEST(Constants, ChecksAreMadeInEveryCall) {
+    Scaled net;
+    graph::Node check;
+    check.target = "aten._assert_tensor_metadata.default";
+    check.name = "check";
+    check.inputs = {{"a", net.y}};
+    net.graph.nodes.push_back(check);
+    net.output(net.pointwise("z", "relu.default", net.y));
+    EXPECT_EQ(once(net), (Names{"squashed", "scaled"}));
+}
+
 TEST(Constants, WhatIsMuchLargerThanItsWeightsIsMadeAgain) {
     Net net;
     const auto x = net.input("x", {8192, 8192}), w = net.weight("w", {8192});

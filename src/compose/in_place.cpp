@@ -11,6 +11,7 @@
 #include "compose/peak_memory.h"
 #include "graph/cats.h"
 #include "graph/fused.h"
+#include "graph/image_layout.h"
 
 namespace fact::compose {
 
@@ -236,7 +237,7 @@ class Placer {
         int runs = 0;
         for (std::size_t p = 0; p < cat.parts.size(); ++p)
             if (cat.in_place[p])
-                saved += 2 * bytes_of(*graph_[cat.parts[p]].type);
+                saved += 2 * graph::bytes_of(*graph_[cat.parts[p]].type);
             else
                 runs += p == 0 || cat.in_place[p - 1];
         return saved >= (runs - 1) * bytes_of_a_launch_;

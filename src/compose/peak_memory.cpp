@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "graph/image_layout.h"
 #include "graph/operators.h"
 
 namespace fact::compose {
@@ -23,12 +24,6 @@ void extend(PeakMemory::Life& life, const PeakMemory::Life& by) {
 
 }  // namespace
 
-double bytes_of(const graph::TensorType& type) {
-    double bytes = info(type.dtype).bytes;
-    for (const auto size : type.sizes) bytes *= static_cast<double>(size);
-    return bytes;
-}
-
 PeakMemory::PeakMemory(const graph::Graph& graph)
     : escapes_(graph::escapes(graph)), own_(graph.values.size()) {
     for (std::size_t v = 0; v < own_.size(); ++v) bases_.push_back(static_cast<ValueId>(v));
@@ -42,7 +37,7 @@ PeakMemory::PeakMemory(const graph::Graph& graph)
             if (is_view)
                 bases_[index(value)] = bases_[index(reads.front())];
             else if (const auto& type = graph[value].type)
-                own_[index(value)].bytes = bytes_of(*type);
+                own_[index(value)].bytes = graph::bytes_of(*type);
         }
     }
     find_lasts();

@@ -8,8 +8,6 @@
 
 namespace fact::compose {
 
-double bytes_of(const graph::TensorType& type);
-
 // For each value that lies in the memory of another, that other one.
 using Homes = std::map<graph::ValueId, graph::ValueId>;
 

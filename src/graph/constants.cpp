@@ -33,10 +33,6 @@ bool may_alias(const Node& node) {
            name == "contiguous" || name == "type_as";
 }
 
-double bytes(const TensorType& type) {
-    return copy_traffic(type) / 2;
-}
-
 class ConstantFinder {
   public:
     explicit ConstantFinder(const Graph& graph)
@@ -94,11 +90,11 @@ class ConstantFinder {
         if (!from_constants) return false;
         double read = 0, made = 0;
         for (const ValueId id : reads)
-            if (graph_[id].type) read += bytes(*graph_[id].type);
+            if (graph_[id].type) read += bytes_of(*graph_[id].type);
         for (const ValueId id : node.outputs) {
             const auto& type = graph_[id].type;
             if (!type || type->dynamic || escapes_[index(id)]) return false;
-            made += bytes(*type);
+            made += bytes_of(*type);
         }
         const bool views_weight =
             is_view(node) && !reads.empty() && !computed_[index(reads.front())];

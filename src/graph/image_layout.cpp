@@ -85,10 +85,14 @@ ImageLayout image_layout(const std::optional<TensorType>& type) {
                          : ImageLayout::other;
 }
 
+double bytes_of(const TensorType& type) {
+    double bytes = info(type.dtype).bytes;
+    for (const std::int64_t size : type.sizes) bytes *= static_cast<double>(size);
+    return bytes;
+}
+
 double copy_traffic(const TensorType& type) {
-    double traffic = 2 * info(type.dtype).bytes;
-    for (const std::int64_t size : type.sizes) traffic *= static_cast<double>(size);
-    return traffic;
+    return 2 * bytes_of(type);
 }
 
 bool walks_windows(DType dtype, std::int64_t channels, bool channels_last) {

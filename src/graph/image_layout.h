@@ -28,6 +28,8 @@ std::vector<std::int64_t> channels_last_strides(const std::vector<std::int64_t>&
 bool same_strides(const std::vector<std::int64_t>& sizes, const std::vector<std::int64_t>& a,
                   const std::vector<std::int64_t>& b);
 
+// Bytes of all elements, as if they were dense.
+double bytes_of(const TensorType& type);
 // Bytes that a copy reads and writes.
 double copy_traffic(const TensorType& type);
 

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 
+#include "graph/image_layout.h"
 #include "support/table.h"
 
 namespace fact::graph {
@@ -34,12 +35,6 @@ std::string value_line(const Value& value, std::string_view note) {
         value.type ? fmt::format("{} {}", info(value.type->dtype).name, shape_text(*value.type))
                    : "not a tensor";
     return fmt::format("  {}: {}{}\n", value.name, type, note);
-}
-
-double bytes_of(const TensorType& type) {
-    double bytes = info(type.dtype).bytes;
-    for (const std::int64_t size : type.sizes) bytes *= static_cast<double>(size);
-    return bytes;
 }
 
 std::string byte_text(double bytes) {

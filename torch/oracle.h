@@ -55,6 +55,7 @@ class Oracle {
 
   private:
     Oracle() = default;
+    Tensors run_exact(const Tensors& wide) const;
     void compute_results(Case& drawn) const;  // and the allowed errors, for the case's inputs
     // `far`: the factor of activations in `kFar`.
     Case draw(std::string_view distribution, int seed, double far) const;

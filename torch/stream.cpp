@@ -1,5 +1,6 @@
 #include "torch/stream.h"
 
+#include <c10/core/CachingDeviceAllocator.h>
 #include <c10/core/impl/VirtualGuardImpl.h>
 #include <c10/util/Exception.h>
 #include <dlfcn.h>
@@ -61,6 +62,12 @@ bool is_capturing(void* stream) {
     static auto* const function = driver_function<int(void*, int*)>("cuStreamIsCapturing");
     int status = 0;
     return function && function(stream, &status) == 0 && status != 0;
+}
+
+void free_unused_memory() {
+    if (!cuda_available()) return;
+    auto* allocator = dynamic_cast<c10::DeviceAllocator*>(c10::GetAllocator(c10::kCUDA));
+    if (allocator && allocator->initialized()) allocator->emptyCache();
 }
 
 void synchronize(c10::Device device) {

@@ -18,6 +18,9 @@ void* current_cuda_stream(c10::DeviceIndex device);
 // Whether work given to the stream is being recorded into a CUDA graph instead of run.
 bool is_capturing(void* stream);
 
+// Gives memory of the GPU that torch keeps for later tensors back to other processes.
+void free_unused_memory();
+
 // Waits until everything given to the device's current stream is done; throws on its errors.
 void synchronize(c10::Device device);
 // The same for all of its streams.

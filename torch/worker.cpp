@@ -10,6 +10,7 @@
 #include <iostream>
 
 #include "torch/session.h"
+#include "torch/stream.h"
 
 namespace {
 
@@ -88,6 +89,12 @@ int main() {
         if (line.empty()) continue;
         if (verify::is_open_request(line)) {
             write_line(replies, open(line, session));
+            continue;
+        }
+        if (verify::is_close_request(line)) {
+            session.reset();
+            exec::free_unused_memory();
+            write_line(replies, "{}");
             continue;
         }
         const auto answer = measure(line, session);

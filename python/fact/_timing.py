@@ -7,7 +7,9 @@ from typing import NamedTuple
 
 import torch
 
-ROUNDS = 7  # of a sustained measurement
+ROUNDS = 7  # of a sustained measurement, at most
+LEAST_ROUNDS, LEAST_RUNS = 4, 25  # before a measurement may end early
+SURE = 0.002  # of a median: the standard error at which a measurement ends early
 LEAST_US = 150_000.0  # of each function in a round
 CYCLES_PER_US = 2_000.0  # of torch's spinning kernel, at about the highest clock
 KEEPS_UP = 0.8  # of the GPU's time for a call: a host that needs no more leaves no gaps
@@ -27,6 +29,17 @@ def summarize(values):
     middle = count // 2
     median = ordered[middle] if count % 2 else (ordered[middle - 1] + ordered[middle]) / 2
     return {"median_us": median, "low_us": rank(0.1), "high_us": rank(0.9), "runs": count}
+
+
+def sure(lists):
+    """Whether the medians of all lists are known well enough. For normal errors the median's is 1.25
+    times the mean's, and from the 10th to the 90th percentile there are 2.56 standard deviations."""
+
+    def error(values):
+        spread = summarize(values)
+        return 1.25 * (spread["high_us"] - spread["low_us"]) / 2.56 / math.sqrt(len(values))
+
+    return all(error(values) <= SURE * summarize(values)["median_us"] for values in lists)
 
 
 def _span(work, occupy_us, count=1):
@@ -69,9 +82,11 @@ def single(works, total_us=3_000_000.0):
     turn = sum(gpu + occupy for gpu, _ in estimates)
     runs = int(min(101, max(11, total_us / turn)))
     times = [[] for _ in works]
-    for _ in range(runs):
+    for run in range(runs):
         for work, list_ in zip(works, times):
             list_.append(_microseconds(_span(work, occupy)))
+        if run + 1 >= LEAST_RUNS and sure(times):
+            break
     return [summarize(list_) for list_ in times]
 
 
@@ -123,9 +138,11 @@ def sustained(works):
     limit."""
     counts = [max(2, int(LEAST_US / _estimate(work)[0])) for work in works]
     times = [[] for _ in works]
-    for _ in range(ROUNDS):
+    for round_ in range(ROUNDS):
         for work, count, list_ in zip(works, counts, times):
             list_.append(_microseconds(_span(work, 500, count)) / count)
+        if round_ + 1 >= LEAST_ROUNDS and sure(times):
+            break
     return [summarize(list_) for list_ in times]
 
 

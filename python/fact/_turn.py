@@ -48,8 +48,8 @@ class Turn:
 
     @contextlib.contextmanager
     def aside(self):
-        """Lets others use the GPU while this process works on the CPU. What was launched is waited
-        for first."""
+        """Lets others use the GPU, and its memory that is free, while this process works on the CPU. What
+        was launched is waited for first."""
         if self._descriptor is None:
             yield
             return
@@ -57,6 +57,7 @@ class Turn:
 
         if torch.cuda.is_initialized():
             torch.cuda.synchronize()
+            torch.cuda.empty_cache()
         self.__exit__()
         try:
             yield
@@ -82,6 +83,25 @@ class Turn:
                 self._descriptor = descriptor
                 return
             os.close(descriptor)  # the previous holder has removed this file
+
+
+@contextlib.contextmanager
+def compiling_aside(turn):
+    """While Inductor compiles, which takes seconds of the CPU, others may use the GPU. Not for modes
+    that time kernels while they compile."""
+    from torch._inductor import compile_fx
+
+    compile_here = compile_fx.compile_fx
+
+    def compile_aside(*words, **options):
+        with turn.aside():
+            return compile_here(*words, **options)
+
+    compile_fx.compile_fx = compile_aside
+    try:
+        yield
+    finally:
+        compile_fx.compile_fx = compile_here
 
 
 def _holder(descriptor):

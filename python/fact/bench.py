@@ -27,7 +27,7 @@ from fact._compare import DIFFERENT, WRONG, agrees, errors, worst  # noqa: F401
 from fact._eager import MOST_INTERPRETED_FLOPS, Buffers, call, flops, repeats, tensors_of
 from fact._errors import BadInput, print_error
 from fact._files import write_failure, write_text
-from fact._turn import Turn
+from fact._turn import Turn, compiling_aside
 from fact.package import declared_namespaces, load, needs_weights
 from fact.trace import DTYPES, load_model, to_device
 
@@ -178,12 +178,20 @@ def _run(package, source, dtype, device, allow_tf32, training, peers):
         # It takes seconds, in which others may have the GPU; a failure is the peers' own.
         with contextlib.suppress(Exception):
             from torch._inductor import compile_fx  # noqa: F401
-    with Turn(device):
+    with Turn(device) as turn:
         made = to_device(source, *made, device)
-        return _measured(package, source, *made, dtype, device, allow_tf32, peers)
+        return _measured(package, source, *made, dtype, device, allow_tf32, peers, turn)
 
 
-def _measured(package, source, module, inputs, dtype, device, allow_tf32, peers):
+def compile_peers(works, turn):
+    """Compiles what can be compiled without the GPU; a failure is the peer's own, and its row says it."""
+    for name, work in works.items():
+        if name in COMPILED and not COMPILED[name]:
+            with contextlib.suppress(Exception), compiling_aside(turn):
+                work()
+
+
+def _measured(package, source, module, inputs, dtype, device, allow_tf32, peers, turn):
     on_gpu = _is_gpu(device)
     settings = _precision.recorded()
     modules = modules_of(package, module, device, peers)
@@ -200,6 +208,9 @@ def _measured(package, source, module, inputs, dtype, device, allow_tf32, peers)
             notes.append("the module is too large to compare the results on a CPU")
     compared = "why" not in rows["eager"]
     buffers = Buffers(module)
+    if on_gpu:
+        compile_peers(works, turn)
+        buffers.restore()
     if compared and not repeats(lambda: call(module, inputs, source), buffers):
         compared = False
         notes.append("the module draws random numbers: its results are not compared")

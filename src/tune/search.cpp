@@ -281,17 +281,20 @@ Result<SearchResult> Searcher::run() {
     auto worker = find_worker(options_.worker);
     if (!worker) return worker.error();
     const auto first = next_batch(0);
-    // With a GPU the compilers work while the worker prepares. Without one only the text is proved,
-    // and a wrong text is not worth compiling.
+    // With a GPU the compilers work while the text is proved, and other runs have the GPU
+    // meanwhile. Without one a wrong text is not worth compiling.
     std::future<std::vector<Result<jit::Artifact>>> building;
     if (timed()) building = std::async(std::launch::async, [&] { return build(first); });
     say("checking the kernel text");
     const auto opening = Clock::now();
-    auto session =
-        WorkerSession::open(*worker, request_.open, options_.deadlines.open, options_.idle_worker);
-    found_.prepare_seconds = Seconds(Clock::now() - opening).count();
     std::vector<Result<jit::Artifact>> artifacts;
-    if (building.valid()) artifacts = building.get();
+    const auto finish_building = [&] {
+        if (building.valid()) artifacts = building.get();
+    };
+    auto session = WorkerSession::open(*worker, request_.open, options_.deadlines.open,
+                                       options_.idle_worker, finish_building);
+    found_.prepare_seconds = Seconds(Clock::now() - opening).count();
+    finish_building();
     if (interrupted()) return Error{"interrupted", ""};
     const auto mark_all = [&](Outcome outcome, const std::string& why) {
         for (auto& result : found_.results) result.outcome = outcome, result.why = why;

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <cstring>
 
@@ -78,12 +79,16 @@ WorkerSession& WorkerSession::operator=(WorkerSession&& other) noexcept {
     memory_bytes_ = other.memory_bytes_;
     idle_ = std::exchange(other.idle_, nullptr);
     process_ = std::exchange(other.process_, std::nullopt);
+    turn_.reset();
+    if (other.turn_) turn_.emplace(std::move(*other.turn_));
+    other.turn_.reset();
     opened_ = std::move(other.opened_);
     return *this;
 }
 
 Result<WorkerSession> WorkerSession::open(std::string worker, verify::OpenRequest request,
-                                          Seconds deadline, IdleWorker* idle) {
+                                          Seconds deadline, IdleWorker* idle,
+                                          const std::function<void()>& before_gpu) {
     WorkerSession session;
     session.idle_ = idle;
     session.worker_ = std::move(worker);
@@ -92,32 +97,69 @@ Result<WorkerSession> WorkerSession::open(std::string worker, verify::OpenReques
     const auto memory = worker_memory();
     if (!memory) return memory.error();
     session.memory_bytes_ = *memory;
+    if (auto started = session.start_worker(); !started) return started.error();
+    const bool on_gpu = session.request_.device != "cpu";
+    verify::OpenReply checked;
+    if (on_gpu && session.request_.check_text) {
+        auto on_cpu = session.request_;
+        on_cpu.device = "cpu";
+        auto reply = session.prepare(on_cpu);
+        if (!reply) return reply.error();
+        checked = std::move(*reply);
+        session.request_.check_text = false;
+        if (!std::ranges::all_of(checked.text_checks, &verify::Check::passed)) {
+            session.opened_ = std::move(checked);
+            return session;
+        }
+    }
+    if (before_gpu) before_gpu();
     auto reply = session.start();
     if (!reply) return reply.error();
     session.opened_ = *reply;
+    if (on_gpu && !checked.text_checks.empty()) session.opened_ = std::move(checked);
     return session;
 }
 
 WorkerSession::~WorkerSession() {
-    if (idle_ && process_ && process_->alive()) idle_->process.emplace(std::move(*process_));
+    if (!process_ || !process_->alive()) return;
+    constexpr Seconds kToClose{20};
+    if (turn_ &&
+        process_->ask(verify::close_request(), kToClose).status != LineProcess::Status::answered)
+        return;
+    if (idle_) idle_->process.emplace(std::move(*process_));
+}
+
+Result<> WorkerSession::start_worker() {
+    if (interrupted()) return kInterrupted;
+    if (idle_ && !process_) process_ = std::exchange(idle_->process, std::nullopt);
+    if (process_ && process_->alive()) return Ok{};
+    Command command;
+    command.argv = {worker_};
+    command.resident_bytes = memory_bytes_;
+    auto started = LineProcess::start(command);
+    if (!started) return started.error();
+    process_.emplace(std::move(started).value());
+    return Ok{};
+}
+
+// Until its end, and so that a deadline begins when it is this run's turn.
+Result<> WorkerSession::take_turn() {
+    if (turn_) return Ok{};
+    auto turn = gpu_turn(request_.device);
+    if (!turn) return turn.error();
+    if (*turn) turn_.emplace(std::move(**turn));
+    return Ok{};
 }
 
 Result<verify::OpenReply> WorkerSession::start() {
-    if (interrupted()) return kInterrupted;
-    process_.reset();
-    if (idle_) process_ = std::exchange(idle_->process, std::nullopt);
-    if (!process_ || !process_->alive()) {
-        Command command;
-        command.argv = {worker_};
-        command.resident_bytes = memory_bytes_;
-        auto started = LineProcess::start(command);
-        if (!started) return started.error();
-        process_.emplace(std::move(started).value());
-    }
+    if (auto started = start_worker(); !started) return started.error();
+    if (auto taken = take_turn(); !taken) return taken.error();
+    return prepare(request_);
+}
 
-    const auto asked = ask(verify::to_json(request_), open_deadline_);
-    if (!asked) return asked.error();
-    const auto& answer = *asked;
+Result<verify::OpenReply> WorkerSession::prepare(const verify::OpenRequest& request) {
+    const auto answer = process_->ask(verify::to_json(request), open_deadline_);
+    if (interrupted()) return kInterrupted;
     if (answer.status == LineProcess::Status::timed_out)
         return Error{fmt::format("the worker did not prepare {} in {:.0f} s", call_name(request_),
                                  open_deadline_.count()),
@@ -141,15 +183,6 @@ Result<verify::OpenReply> WorkerSession::start() {
     return reply;
 }
 
-// The deadline begins when it is this run's turn to use the GPU.
-Result<LineProcess::Answer> WorkerSession::ask(const std::string& line, Seconds deadline) {
-    const auto turn = gpu_turn(request_.device);
-    if (!turn) return turn.error();
-    auto answer = process_->ask(line, deadline);
-    if (interrupted()) return kInterrupted;
-    return answer;
-}
-
 Result<CandidateReply> WorkerSession::measure(const verify::CandidateRequest& request,
                                               Seconds deadline) {
     if (!process_ || !process_->alive()) {
@@ -160,9 +193,8 @@ Result<CandidateReply> WorkerSession::measure(const verify::CandidateRequest& re
         if (!reply && !interrupted()) reply = start();
         if (!reply) return reply.error();
     }
-    const auto asked = ask(verify::to_json(request), deadline);
-    if (!asked) return asked.error();
-    const auto& answer = *asked;
+    const auto answer = process_->ask(verify::to_json(request), deadline);
+    if (interrupted()) return kInterrupted;
     switch (answer.status) {
         case LineProcess::Status::timed_out:
             return reply_with(

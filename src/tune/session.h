@@ -2,9 +2,11 @@
 // current candidate is lost, and the next one gets a fresh worker.
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <string>
 
+#include "support/file_lock.h"
 #include "support/subprocess.h"
 #include "verify/protocol.h"
 
@@ -21,15 +23,20 @@ struct IdleWorker {
     std::optional<LineProcess> process;
 };
 
+// A session has the GPU from the moment that the call is prepared there until its end: what proves
+// a call takes gigabytes, which several runs would not find beside each other.
 class WorkerSession {
   public:
-    // Prepares the call in a worker: the idle one, if there is one, else a new one.
+    // Prepares the call in a worker: the idle one, if there is one, else a new one. The text is
+    // checked first, then `before_gpu` is called, and only then does the session wait for the GPU.
+    // With a wrong text it does not: the reply says what is wrong, and nothing can be measured.
     static Result<WorkerSession> open(std::string worker, verify::OpenRequest request,
-                                      Seconds deadline, IdleWorker* idle = nullptr);
+                                      Seconds deadline, IdleWorker* idle = nullptr,
+                                      const std::function<void()>& before_gpu = {});
 
     WorkerSession(WorkerSession&& other) noexcept;
     WorkerSession& operator=(WorkerSession&& other) noexcept;
-    ~WorkerSession();  // leaves a healthy worker in `idle`
+    ~WorkerSession();  // leaves a healthy worker in `idle`, without what it held on the GPU
 
     const verify::OpenReply& opened() const { return opened_; }
 
@@ -40,7 +47,11 @@ class WorkerSession {
 
   private:
     WorkerSession() = default;
+    Result<> start_worker();
+    Result<verify::OpenReply> prepare(const verify::OpenRequest& request);
+    // The same on the GPU, in a worker that may have to be started.
     Result<verify::OpenReply> start();
+    Result<> take_turn();
     Result<LineProcess::Answer> ask(const std::string& line, Seconds deadline);
 
     std::string worker_;
@@ -49,6 +60,7 @@ class WorkerSession {
     std::uint64_t memory_bytes_ = 0;
     IdleWorker* idle_ = nullptr;
     std::optional<LineProcess> process_;
+    std::optional<FileLock> turn_;
     verify::OpenReply opened_;
 };
 

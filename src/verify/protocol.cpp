@@ -40,6 +40,11 @@ constexpr auto kOutcomes = table_of<Outcome>([](Outcome outcome) -> std::optiona
     return std::nullopt;
 });
 
+bool has_key(std::string_view text, const char* key) {
+    const auto object = try_parse_json(text);
+    return object && object->is_object() && object->contains(key);
+}
+
 // JSON has no infinities and no NaN, and errors may be either.
 json number(double value) {
     if (std::isnan(value)) return "nan";
@@ -174,8 +179,15 @@ std::string to_json(const CandidateReply& reply) {
 }
 
 bool is_open_request(std::string_view text) {
-    const auto object = try_parse_json(text);
-    return object && object->is_object() && object->contains("open");
+    return has_key(text, "open");
+}
+
+std::string close_request() {
+    return R"({"close":{}})";
+}
+
+bool is_close_request(std::string_view text) {
+    return has_key(text, "close");
 }
 
 Result<OpenRequest> open_request_from_json(std::string_view text) {

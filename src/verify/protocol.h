@@ -1,6 +1,7 @@
 // The protocol between the tuner and the torch worker: one JSON object per line in both directions.
-// A request is {"open": {...}} or {"candidate": {...}}; a reply is the object itself. to_json
-// returns a line without its newline.
+// A request is {"open": {...}}, {"candidate": {...}} or {"close": {}}, which frees what the open
+// call holds on the GPU; a reply is the object itself, {} to the last. to_json returns a line
+// without its newline.
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>
@@ -95,6 +96,8 @@ std::string to_json(const CandidateReply&);
 nlohmann::json json_of(const CandidateReply&);
 // Whether the line opens a call (else it names a candidate).
 bool is_open_request(std::string_view line);
+std::string close_request();
+bool is_close_request(std::string_view line);
 Result<OpenRequest> open_request_from_json(std::string_view);
 Result<OpenReply> open_reply_from_json(std::string_view);
 Result<CandidateRequest> candidate_request_from_json(std::string_view);

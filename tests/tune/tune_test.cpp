@@ -70,8 +70,9 @@ TEST_F(Tune, BadCandidatesCostOnlyThemselves) {
     EXPECT_EQ(r.sustained.median_us, 73);
     EXPECT_EQ(r.baseline_sustained.median_us, 110);
     EXPECT_EQ(r.text_checks.size(), 1u);
-    // One worker to begin with, and one after each of hang, crash and garbage.
-    EXPECT_EQ(asked("open"), 4);
+    // For the text, on the GPU, and once more after each of hang, crash and garbage.
+    EXPECT_EQ(asked("open"), 5);
+    EXPECT_EQ(asked("close"), 1);
 
     EXPECT_EQ(*read_file(r.folder / "kernel.cubin"), "// behave:passed 70\n");
     EXPECT_EQ(*read_file(r.folder / "kernel.fact"), pattern_.kernel);

@@ -68,8 +68,10 @@ unplugged = log + ".unplugged"
 for line in sys.stdin:
     message = json.loads(line)
     with open(log, "a") as file:
-        file.write("open\n" if "open" in message else "candidate\n")
-    if "open" in message:
+        file.write(next(iter(message)) + "\n")
+    if "close" in message:
+        answer = {}
+    elif "open" in message:
         how = os.environ.get("FAKE_OPEN", "")
         if how == "die":
             sys.exit(3)

@@ -11,6 +11,7 @@
 #include "ir/reorderings.h"
 #include "lower/pipeline/extract.h"
 #include "lower/pipeline/long_rows.h"
+#include "lower/pipeline/scaled_numbers.h"
 #include "lower/pipeline/skeletons.h"
 #include "lower/pipeline/statistics.h"
 #include "lower/pipeline/uses.h"
@@ -330,12 +331,27 @@ void drop_renamings_of_outputs(ir::Kernel& kernel) {
         }
 }
 
-// Expands every attention that no skeleton can compute, and splits long reductions.
+bool reads_windows(const LowerOptions& options) {
+    return std::ranges::any_of(skeletons_of(options.arch, options.tma),
+                               [](Skeleton skeleton) { return info(skeleton).windows; });
+}
+
+bool has_tf32_products(const ir::Kernel& kernel) {
+    return std::ranges::any_of(kernel.exprs, [](const ir::Expr& expr) {
+        const auto* product = std::get_if<ir::Product>(&expr.node);
+        return product && product->precision == ir::Precision::tf32;
+    });
+}
+
+// Expands every attention that no skeleton can compute, gives convolutions in TF32 f16 numbers, and
+// splits long reductions.
 ir::Kernel expanded(ir::Kernel kernel, const LowerOptions& options) {
     drop_renamings_of_outputs(kernel);
     kernel = ir::share_reorderings(kernel);
     const auto keep = computed_by_skeleton(kernel, options);
     kernel = ir::expand_attention(kernel, [&](ir::ExprId id) { return keep.contains(id); });
+    if (reads_windows(options))
+        kernel = with_scaled_numbers(kernel, known_extents(kernel, options));
     return split_long_rows(kernel, known_extents(kernel, options));
 }
 
@@ -370,7 +386,11 @@ Result<Lowered> lower(const ir::Kernel& kernel, const LowerOptions& options) {
     const ir::Kernel to_cut = expanded(kernel, options);
     verify("expanded", to_cut);
     if (options.after) options.after("expanded", ir::dump(to_cut));
-    return Lowerer(to_cut, options).run();
+    auto lowered = Lowerer(to_cut, options).run();
+    // The precision that the text asks for, with whatever numbers.
+    if (lowered && has_tf32_products(kernel) && !has_tf32_products(to_cut))
+        lowered->record.precision = "tf32";
+    return lowered;
 }
 
 Result<Pipeline> stages(const ir::Kernel& kernel, const LowerOptions& options) {

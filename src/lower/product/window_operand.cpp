@@ -1,6 +1,7 @@
 #include "lower/product/window_operand.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "ir/dims.h"
 #include "ir/extents.h"
@@ -13,38 +14,9 @@ namespace {
 using ir::DimId;
 using ir::ExprId;
 
-// The window behind a view of its permuted dimensions; nullopt for other values.
-std::optional<ExprId> window_behind(const ir::Kernel& kernel, ExprId operand) {
-    const auto* view = std::get_if<ir::View>(&kernel[operand].node);
-    if (!view) return std::nullopt;
-    ExprId behind = view->x;
-    while (const auto* permute = std::get_if<ir::Permute>(&kernel[behind].node))
-        behind = permute->x;
-    return std::holds_alternative<ir::Window>(kernel[behind].node) ? std::optional(behind)
-                                                                   : std::nullopt;
-}
-
 std::vector<DimId> joined(std::vector<DimId> list, const std::vector<DimId>& more) {
     list.insert(list.end(), more.begin(), more.end());
     return list;
-}
-
-// The dimensions of what the window looks at, as window_operand() takes them: images first, unless
-// there is only one, then those with windows, then channels. nullopt if there are others.
-std::optional<std::vector<DimId>> channels_last(const ir::Kernel& kernel,
-                                                const ir::Window& window) {
-    const auto& dims = kernel[window.x].type.dims;
-    const bool one_image = dims.size() == window.places.size() + 1;
-    if (dims.size() != window.places.size() + 2 && !one_image) return std::nullopt;
-    std::vector<DimId> order, others;
-    for (const DimId dim : dims) {
-        const bool has_windows = std::ranges::any_of(
-            window.places, [&](DimId places) { return kernel[places].window->of == dim; });
-        (has_windows ? order : others).push_back(dim);
-    }
-    if (one_image) return others.size() == 1 ? std::optional(joined(order, others)) : std::nullopt;
-    if (others.size() != 2 || others.front() != dims.front()) return std::nullopt;
-    return joined(joined({others.front()}, order), {others.back()});
 }
 
 // WindowOperand::run of windows that are a product's first operand, image by image: a tap of all
@@ -66,6 +38,32 @@ std::int64_t run_of(const ir::Kernel& kernel, const WindowOperand& windows) {
 }
 
 }  // namespace
+
+std::optional<std::vector<DimId>> channels_last(const ir::Kernel& kernel,
+                                                const ir::Window& window) {
+    const auto& dims = kernel[window.x].type.dims;
+    const bool one_image = dims.size() == window.places.size() + 1;
+    if (dims.size() != window.places.size() + 2 && !one_image) return std::nullopt;
+    std::vector<DimId> order, others;
+    for (const DimId dim : dims) {
+        const bool has_windows = std::ranges::any_of(
+            window.places, [&](DimId places) { return kernel[places].window->of == dim; });
+        (has_windows ? order : others).push_back(dim);
+    }
+    if (one_image) return others.size() == 1 ? std::optional(joined(order, others)) : std::nullopt;
+    if (others.size() != 2 || others.front() != dims.front()) return std::nullopt;
+    return joined(joined({others.front()}, order), {others.back()});
+}
+
+std::optional<ExprId> window_behind(const ir::Kernel& kernel, ExprId operand) {
+    const auto* view = std::get_if<ir::View>(&kernel[operand].node);
+    if (!view) return std::nullopt;
+    ExprId behind = view->x;
+    while (const auto* permute = std::get_if<ir::Permute>(&kernel[behind].node))
+        behind = permute->x;
+    return std::holds_alternative<ir::Window>(kernel[behind].node) ? std::optional(behind)
+                                                                   : std::nullopt;
+}
 
 std::optional<WindowOperand> window_operand(const ir::Kernel& kernel, ExprId operand, Side side) {
     const auto behind = window_behind(kernel, operand);
@@ -108,11 +106,14 @@ std::optional<WindowOperand> window_operand(const ir::Kernel& kernel, ExprId ope
 
 ir::Kernel with_channels_last(const ir::Kernel& kernel) {
     std::vector<bool> is_operand(kernel.exprs.size());
-    for (const ir::Expr& expr : kernel.exprs)
+    std::vector<int> uses(kernel.exprs.size());
+    for (const ir::Expr& expr : kernel.exprs) {
+        ir::for_each_operand(expr.node, [&](ExprId x) { ++uses[ir::index(x)]; });
         if (const auto* product = std::get_if<ir::Product>(&expr.node))
             for (const ExprId operand : {product->a, product->b})
                 if (const auto window = window_behind(kernel, operand))
                     is_operand[ir::index(*window)] = true;
+    }
     if (std::ranges::none_of(is_operand, [](bool is) { return is; })) return kernel;
 
     return rewritten(kernel, [&](ir::Kernel& to, ir::Builder& build, std::size_t i, ir::Expr expr) {
@@ -120,6 +121,11 @@ ir::Kernel with_channels_last(const ir::Kernel& kernel) {
         const auto order = is_operand[i] ? channels_last(to, *window) : std::nullopt;
         if (!order) return to.add(std::move(expr));
         const ExprId images = build.permute(window->x, *order);
+        // What only these windows read is stored in their order, not in both.
+        const auto& before = std::get<ir::Window>(kernel.exprs[i].node);
+        if (images != window->x && uses[ir::index(before.x)] == 1)
+            to.exprs[ir::index(images)].stored =
+                std::exchange(to.exprs[ir::index(window->x)].stored, false);
         return build.permute(build.window(images, window->places, window->outside), expr.type.dims);
     });
 }

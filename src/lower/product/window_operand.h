@@ -26,6 +26,14 @@ inline constexpr std::int64_t kLineBytes = 128;
 
 enum class Side { first, second };  // of a product: [M, K], or [K, N]
 
+// The window behind a view of its permuted dimensions; nullopt for other values.
+std::optional<ir::ExprId> window_behind(const ir::Kernel& kernel, ir::ExprId operand);
+
+// The dimensions of what the window looks at, as window_operand() takes them: images first, unless
+// there is only one, then those with windows, then channels. nullopt if there are others.
+std::optional<std::vector<ir::DimId>> channels_last(const ir::Kernel& kernel,
+                                                    const ir::Window& window);
+
 // nullopt if the value is something else, or in another order.
 std::optional<WindowOperand> window_operand(const ir::Kernel& kernel, ir::ExprId operand,
                                             Side side);

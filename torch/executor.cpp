@@ -41,6 +41,7 @@ struct Step {
     bool returns_list = false;
     std::vector<ValueId> dead;  // not read after this step
     std::string where;          // for errors
+    Replacement replacement;    // of its results; may be empty
 };
 
 std::vector<c10::IValue> filled_stack(const PreparedCall& call, const Environment& values) {
@@ -98,8 +99,11 @@ void run_step(const Step& step, Environment& values) {
     TORCH_CHECK(results.size() >= step.outputs.size(),
                 fmt::format("{} gave {} results instead of {}", step.where, results.size(),
                             step.outputs.size()));
-    for (std::size_t i = 0; i < step.outputs.size(); ++i)
+    for (std::size_t i = 0; i < step.outputs.size(); ++i) {
+        if (step.replacement && results[i].isTensor() && results[i].toTensor().is_floating_point())
+            results[i] = step.replacement(results[i].toTensor());
         values[index(step.outputs[i])] = std::move(results[i]);
+    }
     for (const auto id : step.dead) values[index(id)] = {};
 }
 
@@ -139,7 +143,9 @@ Result<FusedStep> make_fused_step(const Node& node, const graph::Spots& spots,
 Result<Step> make_step(const Graph& graph, const Node& node, const graph::Spots& spots,
                        const ExecutorOptions& options) {
     const auto step = [&](auto call) {
-        return Step{std::move(call), node.outputs, node.returns_list, {}, describe(node)};
+        return Step{std::move(call),   node.outputs,
+                    node.returns_list, {},
+                    describe(node),    options.replacing ? options.replacing(node) : Replacement{}};
     };
     if (node.target == graph::kFusedTarget) {
         auto fused = make_fused_step(node, spots, options);

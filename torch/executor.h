@@ -18,12 +18,17 @@ using Tensors = std::vector<at::Tensor>;
 // if that is possible, and undefined if it may be anywhere; or empty, if all of them may.
 using FusedFunction = std::function<Tensors(const Tensors& inputs, const Tensors& into)>;
 
+// Gives another tensor in place of one.
+using Replacement = std::function<at::Tensor(const at::Tensor&)>;
+
 struct ExecutorOptions {
     c10::Device device = c10::kCPU;  // of tensors that operators create
     // The function that runs the fused call with this id; empty if there is none.
     std::function<FusedFunction(const std::string& call)> fused = {};
     // Whether what is computed from weights alone is kept until torch counts a change of them.
     bool keeps_constants = false;
+    // What replaces the floating results of a node, if it is not empty; nor has it to return one.
+    std::function<Replacement(const graph::Node&)> replacing = {};
 };
 
 // Built once, run from any thread; runs share nothing but constants and what is kept of weights.

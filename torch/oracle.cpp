@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "graph/operators.h"
 #include "graph/products.h"
 #include "torch/drawing.h"
 #include "torch/exact_convolution.h"
@@ -37,6 +38,36 @@ Tensors moved_by(double share, Tensors wide) {
         tensor = tensor.mul(up.mul_(2 * share).add_(1 - share));
     }
     return wide;
+}
+
+// Rounds results as eager does where it computes in several steps, to f32 for example: what is
+// computed from them cannot be more accurate. Only of operators that add up many numbers, whose
+// kernels may also do so in another order; others are exact, or fused with the next.
+Replacement rounding_of(const graph::Graph& original, const graph::Node& node) {
+    switch (graph::facts_of(node).kind) {
+        using enum graph::OperatorKind;
+        case product:
+        case attention:
+        case softmax:
+        case norm:
+            break;
+        case nothing:
+        case view:
+        case pointwise:
+        case reduction:
+        case loss:
+        case gather:
+        case scatter:
+        case fill:
+        case unknown:
+            return {};
+    }
+    const auto same = std::ranges::find(original.nodes, node.name, &graph::Node::name);
+    if (same == original.nodes.end() || same->outputs.empty()) return {};
+    const auto& type = original[same->outputs.front()].type;
+    if (!type || !info(type->dtype).floating) return {};
+    const double share = verify::grain_of(type->dtype, false).rounding;
+    return [share](const at::Tensor& exact) { return moved_by(share, {exact}).front(); };
 }
 
 // The call's copied nodes as a graph of their own, and the others, which read their results.
@@ -116,6 +147,11 @@ Result<Oracle> Oracle::make(const graph::FusedCall& call, c10::Device device,
     if (!rewritten) return rewritten.error();
     auto exact = GraphExecutor::build(*rewritten, {device, {}});
     if (!exact) return exact.error();
+    auto rounding = GraphExecutor::build(
+        *rewritten, {.device = device, .replacing = [&](const graph::Node& node) {
+                         return rounding_of(call.original, node);
+                     }});
+    if (!rounding) return rounding.error();
     if (!call.copied.empty()) {
         const auto [first, second] = split_off_copied(call);
         auto shared = GraphExecutor::build(first, {device, {}});
@@ -127,6 +163,7 @@ Result<Oracle> Oracle::make(const graph::FusedCall& call, c10::Device device,
     }
     oracle.eager_ = std::move(*eager);
     oracle.exact_ = std::move(*exact);
+    oracle.rounding_ = std::move(*rounding);
     return oracle;
 }
 
@@ -200,15 +237,16 @@ std::function<Tensors()> Oracle::baseline(const Tensors& inputs) const {
     return [this, all] { return rest_->run(all); };
 }
 
-Tensors Oracle::run_exact(const Tensors& wide) const {
+Tensors Oracle::run_wide(const GraphExecutor& graph, const Tensors& wide) const {
     const ConvolutionsByTaps quick;
-    return exact_->run(wide);
+    return graph.run(wide);
 }
 
 void Oracle::compute_results(Case& drawn) const {
     drawn.eager = eager_->run(drawn.inputs);
-    drawn.exact = run_exact(widened(drawn.inputs));
-    // For each element type of an output: the results for several changes of the inputs.
+    drawn.exact = run_wide(*exact_, widened(drawn.inputs));
+    // For each element type of an output: the results for several changes of the inputs
+    // and of what is rounded on the way.
     std::map<DType, std::vector<Tensors>> moved;
     for (std::size_t i = 0; i < drawn.eager.size(); ++i) {
         const auto &exact = drawn.exact[i], &eager = drawn.eager[i];
@@ -219,7 +257,8 @@ void Oracle::compute_results(Case& drawn) const {
         const auto grain = verify::grain_of(dtype, tf32_);
         auto& answers = moved[dtype];
         while (answers.size() < kMoves)
-            answers.push_back(run_exact(moved_by(grain.rounding, widened(drawn.inputs))));
+            answers.push_back(
+                run_wide(*rounding_, moved_by(grain.rounding, widened(drawn.inputs))));
         Tensors output_answers;
         for (const auto& answer : answers) output_answers.push_back(answer[i]);
         slices = Slices(exact, eager, output_answers, grain);

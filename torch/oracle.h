@@ -55,7 +55,7 @@ class Oracle {
 
   private:
     Oracle() = default;
-    Tensors run_exact(const Tensors& wide) const;
+    Tensors run_wide(const GraphExecutor& graph, const Tensors& wide) const;
     void compute_results(Case& drawn) const;  // and the allowed errors, for the case's inputs
     // `far`: the factor of activations in `kFar`.
     Case draw(std::string_view distribution, int seed, double far) const;
@@ -67,7 +67,7 @@ class Oracle {
     std::map<std::string, graph::Weight> buffers_;
     bool tf32_ = false;
     std::set<std::string> normalised_;  // inputs that reach a norm without a product in between
-    std::optional<GraphExecutor> eager_, exact_;
+    std::optional<GraphExecutor> eager_, exact_, rounding_;
     // Run the nodes that FusedCall::copied lists, and all other nodes; empty if it lists none.
     std::optional<GraphExecutor> shared_, rest_;
 };

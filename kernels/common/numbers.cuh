@@ -129,7 +129,10 @@ struct Functions {
     __device__ static float silu(float x) { return x * M::sigmoid(x); }
     __device__ static float softplus(float x) { return x > 20.f ? x : ::log1pf(M::exp(x)); }
     __device__ static float mish(float x) {
-        return x * M::tanh(x > 20.f ? x : ::log1pf(M::exp(x)));
+        // tanh(log(1 + e^x)) is e^x (e^x + 2) over itself plus 2: one exponential, nothing cancels.
+        float const e = M::exp(x);
+        float const part = e * (e + 2.f);
+        return x > 20.f ? x : x * (part * reciprocal(part + 2.f));
     }
     __device__ static float sin(float x) { return ::sinf(x); }
     __device__ static float cos(float x) { return ::cosf(x); }

@@ -36,6 +36,7 @@ FUNCTIONS = {
     "silu": (lambda x: x * torch.sigmoid(x), -80),
     "gelu_tanh": (gelu_tanh, -4),
     "softplus": (lambda x: torch.log1p(torch.exp(x)), -80),
+    "mish": (lambda x: x * torch.tanh(torch.log1p(torch.exp(x))), -80),
     "tanh": (torch.tanh, -80),
     "exp": (torch.exp, -80),
 }

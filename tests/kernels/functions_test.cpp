@@ -39,7 +39,9 @@ void expect_tails_within(double share) {
         return x * sigmoid(2 * std::sqrt(2 / M_PI) * (x + 0.044715 * x * x * x));
     };
     EXPECT_LT(worst(F::gelu_tanh, gelu, -9), share);
-    EXPECT_LT(worst(F::softplus, [](double x) { return std::log1p(std::exp(x)); }), share);
+    const auto softplus = [](double x) { return std::log1p(std::exp(x)); };
+    EXPECT_LT(worst(F::softplus, softplus), share);
+    EXPECT_LT(worst(F::mish, [&](double x) { return x * std::tanh(softplus(x)); }), share);
 }
 
 TEST(Functions, TailsKeepTheirShareOfARounding) {
@@ -54,6 +56,9 @@ TEST(Functions, EndsAreZeroAndNaNStays) {
     EXPECT_EQ(Functions<bf16>::silu(-1000.f), 0.f);
     EXPECT_EQ(Functions<bf16>::gelu_tanh(-1000.f), 0.f);
     EXPECT_EQ(Functions<bf16>::gelu_tanh(1000.f), 1000.f);
+    EXPECT_EQ(Functions<float>::mish(-1000.f), 0.f);
+    EXPECT_EQ(Functions<float>::mish(1000.f), 1000.f);
+    EXPECT_TRUE(std::isnan(Functions<float>::mish(NAN)));
     EXPECT_TRUE(std::isnan(Functions<bf16>::sigmoid(NAN)));
     EXPECT_TRUE(std::isnan(Functions<bf16>::gelu_tanh(NAN)));
 }

@@ -132,7 +132,7 @@ struct Functions {
         // tanh(log(1 + e^x)) is e^x (e^x + 2) over itself plus 2: one exponential, nothing cancels.
         float const e = M::exp(x);
         float const part = e * (e + 2.f);
-        return x > 20.f ? x : x * (part * reciprocal(part + 2.f));
+        return x > 20.f ? x : x * (part * fact::reciprocal(part + 2.f));
     }
     __device__ static float sin(float x) { return ::sinf(x); }
     __device__ static float cos(float x) { return ::cosf(x); }

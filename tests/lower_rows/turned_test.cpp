@@ -50,7 +50,7 @@ TEST(Turned, TilesEndWithTheRowsIfTheyCan) {
                                          {160, 32},
                                          {256, 64}}) {
         const std::string source = ChannelsLast("tiles", channels, false).source();
-        EXPECT_NE(source.find(fmt::format("turned<{}>", rows)), std::string::npos)
+        EXPECT_NE(source.find(fmt::format("turned<TurnedTile<{},", rows)), std::string::npos)
             << channels << '\n'
             << source;
         EXPECT_EQ(source.find("finish"), std::string::npos);

@@ -161,13 +161,15 @@ std::string RowsText::windowed(ExpressionText& text, const ir::Window& window,
                                 : fmt::format("{}", static_cast<long>(window.outside)));
 }
 
-void RowsText::decompose(const std::string& number, const Dims& dims, bool wide) {
+void RowsText::decompose(const std::string& number, const Dims& dims, bool wide,
+                         const Dims* needed) {
     std::string divisor;
     for (std::size_t i = dims.size(); i-- > 0;) {
         std::string at = divisor.empty() ? number : fmt::format("{} / {}", number, divisor);
         if (i > 0) at = fmt::format("{} % {}", at, extent(dims[i]));
         if (wide) at = fmt::format("static_cast<int>({})", at);
-        out_.line(fmt::format("int const {} = {};", coordinates_[dims[i]], at));
+        if (!needed || contains(*needed, dims[i]))
+            out_.line(fmt::format("int const {} = {};", coordinates_[dims[i]], at));
         divisor = i + 1 == dims.size()
                       ? extent(dims[i])
                       : fmt::format("({})",

@@ -47,8 +47,10 @@ class RowsText {
     std::string coordinates(const Dims& dims, const Flips& flips) const;
     // "args.x(m, n)".
     std::string element(const ir::Tensor& tensor, const Flips& flips = {}) const;
-    // Declares the coordinates along `dims`, computed from one number; the last runs fastest.
-    void decompose(const std::string& number, const Dims& dims, bool wide = true);
+    // Declares the coordinates along `dims`, computed from one number; the last runs fastest. With
+    // `needed`, only those among them.
+    void decompose(const std::string& number, const Dims& dims, bool wide = true,
+                   const Dims* needed = nullptr);
 
     // Declares the coordinates that a window reads at, and returns the text of what it reads.
     virtual std::string windowed(ExpressionText& text, const ir::Window& window,

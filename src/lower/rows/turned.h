@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <set>
 
 #include "lower/rows/lower.h"
 #include "lower/rows/rows_form.h"
@@ -17,7 +18,10 @@ struct TurnedForm {
     std::uint32_t source = 0;  // that parameter
     // Others are read along the output's memory, after the tile has been turned.
     bool finishes = false;
+    // The parameters among them that the row varies and whose neighbours are read together.
+    std::set<std::uint32_t> along_row;
     int tile_rows = 64;
+    int read = 1, write = 1;  // neighbours that are read, and written, together
 };
 
 // nullopt if all is read along the output's memory, or in yet another order.

@@ -10,31 +10,33 @@ struct Arguments {
     int B;
 };
 
-extern "C" __global__ void __launch_bounds__(kTurnedThreads, kTurnedBlocks)
+extern "C" __global__ void __launch_bounds__(kTurnedThreads, kFinishingBlocks)
 channels_last_kernel(__grid_constant__ Arguments const args) {
     using F = Functions<bf16>;
-    auto const value = [&](int batch, int row, int column) -> float {
+    auto const source = [&](int batch, int row, int column) {
         int const b_at = batch;
         int const w = column % 28;
         int const h = column / 28;
-        return widen(args.x(b_at, row, h, w));
+        return &args.x(b_at, row, h, w);
     };
-    auto const finish = [&](int batch, int row, int column, float x) -> float {
+    auto const finish = [&](int batch, int row, int column) {
         int const b_at = batch;
         int const w = column % 28;
         int const h = column / 28;
-        float const b = widen(args.b(row));
-        float const t0 = x + b;
-        float const r = widen(args.r(b_at, h, w, row));
-        float const t1 = F::relu(t0);
-        float const t2 = t1 + r;
-        return t2;
+        Neighbours<bf16, 8> const b(&args.b(row));
+        Neighbours<bf16, 8> const r(&args.r(b_at, h, w, row));
+        return [=](int i, float x) -> float {
+            float const t0 = x + b[i];
+            float const t1 = F::relu(t0);
+            float const t2 = t1 + r[i];
+            return t2;
+        };
     };
-    auto const store = [&](int batch, int row, int column, float value) {
+    auto const place = [&](int batch, int row, int column) {
         int const b_at = batch;
         int const w = column % 28;
         int const h = column / 28;
-        args.y(b_at, h, w, row) = narrow<bf16>(value);
+        return &args.y(b_at, h, w, row);
     };
-    turned<32>(args.B, 96, 28 * 28, value, finish, store);
+    turned<TurnedTile<32, 4, 8>>(args.B, 96, 28 * 28, source, AsRead{}, finish, place);
 }

@@ -16,21 +16,23 @@ struct Arguments {
 extern "C" __global__ void __launch_bounds__(kTurnedThreads, kTurnedBlocks)
 conv_0_kernel(__grid_constant__ Arguments const args) {
     using F = Functions<float>;
-    auto const value = [&](int batch, int row, int column) -> float {
+    auto const source = [&](int batch, int row, int column) {
         int const b = batch;
         int const w = column % args.W;
         int const h = column / args.W;
-        float const x = widen(args.x(b, row, h, w));
+        return &args.x(b, row, h, w);
+    };
+    auto const value = [&](int batch, int row, int column, auto x) -> float {
         float const t0 = F::tf32(x);
         return t0;
     };
-    auto const store = [&](int batch, int row, int column, float value) {
+    auto const place = [&](int batch, int row, int column) {
         int const b = batch;
         int const w = column % args.W;
         int const h = column / args.W;
-        args.y(b, h, w, row) = narrow<float>(value);
+        return &args.y(b, h, w, row);
     };
-    turned<64>(args.B, args.C, args.H * args.W, value, store);
+    turned<TurnedTile<64, 1, 1>>(args.B, args.C, args.H * args.W, source, value, as_turned, place);
 }
 }  // namespace conv_0
 

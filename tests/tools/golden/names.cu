@@ -102,16 +102,15 @@ struct Arguments {
 extern "C" __global__ void __launch_bounds__(kTurnedThreads, kTurnedBlocks)
 square_0_kernel(__grid_constant__ Arguments const args) {
     using F = Functions<float>;
-    auto const value = [&](int batch, int row, int column) -> float {
+    auto const source = [&](int batch, int row, int column) {
         int const n = column;
-        float const w = widen(args.w(row, n));
-        return w;
+        return &args.w(row, n);
     };
-    auto const store = [&](int batch, int row, int column, float value) {
+    auto const place = [&](int batch, int row, int column) {
         int const n = column;
-        args.y(n, row) = narrow<float>(value);
+        return &args.y(n, row);
     };
-    turned<64>(1, args.M, args.N, value, store);
+    turned<TurnedTile<64, 1, 1>>(1, args.M, args.N, source, AsRead{}, as_turned, place);
 }
 }  // namespace square_0
 

@@ -319,8 +319,10 @@ class Splitter {
         Parts parts;
         std::int64_t length = 1;
         for (std::size_t i = all.size(); i-- > 0 && contains(over, all[i]);) {
-            const std::int64_t own = extent(all[i]), fits = divisor(own, kMaxPart / length);
-            if (fits < own && (length * fits < kMinPart || !may_split(all[i]))) break;
+            const bool whole = !may_split(all[i]);
+            const std::int64_t own = extent(all[i]);
+            const std::int64_t fits = divisor(own, (whole ? kLongestRow : kMaxPart) / length);
+            if (fits < own && (whole || length * fits < kMinPart)) break;
             parts.inner.insert(parts.inner.begin(), fits == own ? all[i] : split(all[i], fits));
             length *= fits;
             if (fits != own) break;

@@ -31,7 +31,10 @@ constexpr Rung kFirst{80, 0, Proof::quick};         // for all
 constexpr Rung kContender{200, 360, Proof::quick};  // for the best few
 constexpr Rung kWinner{400, 960, Proof::full};      // gives the reported times
 
-// How many of the candidates are measured on a hot GPU.
+// Medians of the same kernel differ by as much from one measurement to the next.
+constexpr double kSame = 1.01;
+
+// How many of the candidates that passed are measured on a hot GPU.
 int max_contenders(std::size_t candidates) {
     return candidates <= 4 ? 2 : candidates <= 32 ? 3 : 6;
 }
@@ -238,10 +241,19 @@ Result<> Searcher::choose_winner(WorkerSession& session) {
     for (;;) {
         found_.winner = best_of(found_.results);
         if (found_.winner < 0) return Ok{};
+        // Its proof measured it again: that another now looks a little better is noise.
+        for (std::size_t i = 0; i < proven.size(); ++i)
+            if (proven[i] && found_.results[i].outcome == Outcome::passed &&
+                found_.results[i].single.median_us <
+                    kSame *
+                        found_.results[static_cast<std::size_t>(found_.winner)].single.median_us)
+                found_.winner = static_cast<int>(i);
         const auto winner = static_cast<std::size_t>(found_.winner);
         if (!timed() || proven[winner]) break;
         if (found_.results[winner].sustained.runs == 0) {
-            auto few = contenders(found_.results, max_contenders(compiled_.size()));
+            const auto passed =
+                std::ranges::count(found_.results, Outcome::passed, &CandidateResult::outcome);
+            auto few = contenders(found_.results, max_contenders(static_cast<std::size_t>(passed)));
             if (few.size() > 1 && !out_of_time()) {
                 for (const int i : few)
                     if (auto done = measure(session, static_cast<std::size_t>(i), kContender);

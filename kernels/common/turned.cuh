@@ -3,6 +3,7 @@
 #pragma once
 
 #include "neighbours.cuh"
+#include "rows.cuh"
 
 namespace fact {
 
@@ -20,8 +21,8 @@ struct TurnedTile {
     static constexpr int kEach = kTurnedTile / kTurnedThreads;  // elements of a thread
 };
 
-// Reads matrices of `rows` and `columns` at source(batch, row, column), along the columns, and
-// writes them at place(batch, row, column), along the rows. value(batch, row, column, x) is what
+// Reads matrices of `rows` and `columns`, source(batch, row, column), along the columns, and writes
+// them, place(batch, row, column), along the rows. value(batch, row, column, x) is what
 // becomes of an element before it is turned; finish(batch, row, column) gives a function that, with
 // i and the value at row + i, gives the result. Block x, y and z are a tile's place along columns,
 // along rows and in the batch.
@@ -34,7 +35,7 @@ __device__ void turned(int batches, int rows, int columns, Source source, Value 
     constexpr int kRows = Tile::kRows, kColumns = Tile::kColumns;
     constexpr int kRead = Tile::kRead, kWrite = Tile::kWrite;
     constexpr int kLoads = Tile::kEach / kRead, kStores = Tile::kEach / kWrite;
-    using T = std::remove_cv_t<std::remove_pointer_t<decltype(source(0, 0, 0))>>;
+    using T = std::remove_cv_t<std::remove_reference_t<decltype(source(0, 0, 0))>>;
     __shared__ float tile[kRows][kColumns + 1];
     int const thread = static_cast<int>(threadIdx.x);
     int first_row = static_cast<int>(blockIdx.y) * kRows;
@@ -51,9 +52,8 @@ __device__ void turned(int batches, int rows, int columns, Source source, Value 
         Neighbours<T, kRead> read[kLoads];
 #pragma unroll
         for (int i = 0; i < kLoads; ++i)
-            read[i] = Neighbours<T, kRead>(
-                source(batch, first_row + min(row_of(i), tile_rows - 1),
-                       min(first_column + column_of(i), columns - kRead)));
+            read[i] = neighbours<kRead>(source(batch, first_row + min(row_of(i), tile_rows - 1),
+                                               min(first_column + column_of(i), columns - kRead)));
         // All before the first is stored: what they have in common is then loaded once.
         float values[kLoads][kRead];
 #pragma unroll
@@ -86,7 +86,8 @@ __device__ void turned(int batches, int rows, int columns, Source source, Value 
         for (int i = 0; i < kStores; ++i) {
             int const column = first_column + turned_column(i);
             if (row < tile_rows && column < columns)
-                store_neighbours(place(batch, first_row + row, column), results[i]);
+                store_neighbours<kWrite>(place(batch, first_row + row, column),
+                                         [&](int k) { return results[i][k]; });
         }
         __syncthreads();
     }

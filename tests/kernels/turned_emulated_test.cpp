@@ -36,9 +36,9 @@ void right_for(int batches, int rows, int columns) {
                           [&] {
                               turned<Tile>(
                                   batches, rows, columns,
-                                  [&](int batch, int row, int column) -> float const* {
+                                  [&](int batch, int row, int column) -> float const& {
                                       check(batch, row, column + Tile::kRead - 1);
-                                      return &from[static_cast<std::size_t>(
+                                      return from[static_cast<std::size_t>(
                                           (batch * rows + row) * columns + column)];
                                   },
                                   [&](int batch, int row, int column, float x) {
@@ -51,9 +51,9 @@ void right_for(int batches, int rows, int columns) {
                                           return x - static_cast<float>(row + i - column) + 1;
                                       };
                                   },
-                                  [&](int batch, int row, int column) -> float* {
+                                  [&](int batch, int row, int column) -> float& {
                                       check(batch, row + Tile::kWrite - 1, column);
-                                      return &to[static_cast<std::size_t>(
+                                      return to[static_cast<std::size_t>(
                                           (batch * columns + column) * rows + row)];
                                   });
                           });

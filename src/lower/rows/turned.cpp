@@ -66,9 +66,9 @@ class TurnedWriter : RowsText {
     // Where an element of the tensor is.
     void address(std::string_view name, const ir::Tensor& tensor) {
         auto body = out_.block(
-            fmt::format("auto const {} = [&](int batch, int row, int column)", name), ";");
+            fmt::format("auto const {} = [&](int batch, int row, int column) -> auto&", name), ";");
         coordinates_of(tensor.type.dims);
-        out_.line(fmt::format("return &{};", element(tensor)));
+        out_.line(fmt::format("return {};", element(tensor)));
     }
 
     // What becomes of an element before it is turned.
@@ -99,8 +99,8 @@ class TurnedWriter : RowsText {
                 continue;
             }
             const std::string name = text.fresh(tensor.name);
-            out_.line(fmt::format("Neighbours<{}, {}> const {}(&{});", info(tensor.type.dtype).cuda,
-                                  turned_.write, name, element(tensor)));
+            out_.line(fmt::format("auto const {} = neighbours<{}>({});", name, turned_.write,
+                                  element(tensor)));
             text.set(id, fmt::format("{}[i]", name));
         }
         const std::string first = coordinates_.at(turned_.row);

@@ -16,21 +16,21 @@ struct Arguments {
 extern "C" __global__ void __launch_bounds__(kTurnedThreads, kTurnedBlocks)
 conv_0_kernel(__grid_constant__ Arguments const args) {
     using F = Functions<float>;
-    auto const source = [&](int batch, int row, int column) {
+    auto const source = [&](int batch, int row, int column) -> auto& {
         int const b = batch;
         int const w = column % args.W;
         int const h = column / args.W;
-        return &args.x(b, row, h, w);
+        return args.x(b, row, h, w);
     };
     auto const value = [&](int batch, int row, int column, auto x) -> float {
         float const t0 = F::tf32(x);
         return t0;
     };
-    auto const place = [&](int batch, int row, int column) {
+    auto const place = [&](int batch, int row, int column) -> auto& {
         int const b = batch;
         int const w = column % args.W;
         int const h = column / args.W;
-        return &args.y(b, h, w, row);
+        return args.y(b, h, w, row);
     };
     turned<TurnedTile<64, 1, 1>>(args.B, args.C, args.H * args.W, source, value, as_turned, place);
 }

@@ -102,13 +102,13 @@ struct Arguments {
 extern "C" __global__ void __launch_bounds__(kTurnedThreads, kTurnedBlocks)
 square_0_kernel(__grid_constant__ Arguments const args) {
     using F = Functions<float>;
-    auto const source = [&](int batch, int row, int column) {
+    auto const source = [&](int batch, int row, int column) -> auto& {
         int const n = column;
-        return &args.w(row, n);
+        return args.w(row, n);
     };
-    auto const place = [&](int batch, int row, int column) {
+    auto const place = [&](int batch, int row, int column) -> auto& {
         int const n = column;
-        return &args.y(n, row);
+        return args.y(n, row);
     };
     turned<TurnedTile<64, 1, 1>>(1, args.M, args.N, source, AsRead{}, as_turned, place);
 }

@@ -44,6 +44,14 @@ std::optional<std::int64_t> constant_extent(const Kernel& kernel, DimId dim) {
     return product;
 }
 
+std::optional<std::int64_t> known_extent(const Kernel& kernel, DimId dim,
+                                         const std::vector<std::int64_t>& extents) {
+    if (const auto constant = constant_extent(kernel, dim)) return constant;
+    const std::size_t at = index(dim);
+    if (at >= extents.size() || extents[at] == kUnknownExtent) return std::nullopt;
+    return extents[at];
+}
+
 std::int64_t num_windows(const Kernel& kernel, const WindowRule& rule, std::int64_t extent) {
     const std::int64_t length = rule.dilation * (*constant_extent(kernel, rule.taps) - 1) + 1;
     const std::int64_t room = extent + rule.before + rule.after - length;

@@ -20,6 +20,10 @@ std::string solve_extents(const Kernel& kernel, std::vector<std::int64_t>& exten
 // The extent of a dimension that is a number, a product of numbers, or another name of one.
 std::optional<std::int64_t> constant_extent(const Kernel& kernel, DimId dim);
 
+// The same, or else what `extents` (by dimension id) knows of it.
+std::optional<std::int64_t> known_extent(const Kernel& kernel, DimId dim,
+                                         const std::vector<std::int64_t>& extents);
+
 // How many windows there are if dimension `of` of the rule has this extent; 0 if none fits.
 std::int64_t num_windows(const Kernel& kernel, const WindowRule& rule, std::int64_t extent);
 

@@ -10,6 +10,7 @@
 #include "ir/extents.h"
 #include "ir/reorderings.h"
 #include "lower/pipeline/extract.h"
+#include "lower/pipeline/few_terms.h"
 #include "lower/pipeline/long_rows.h"
 #include "lower/pipeline/scaled_numbers.h"
 #include "lower/pipeline/skeletons.h"
@@ -343,13 +344,14 @@ bool has_tf32_products(const ir::Kernel& kernel) {
     });
 }
 
-// Expands every attention that no skeleton can compute, gives convolutions in TF32 f16 numbers, and
-// splits long reductions.
+// Expands every attention that no skeleton can compute, takes apart convolutions of few terms,
+// gives those in TF32 f16 numbers, and splits long reductions.
 ir::Kernel expanded(ir::Kernel kernel, const LowerOptions& options) {
     drop_renamings_of_outputs(kernel);
     kernel = ir::share_reorderings(kernel);
     const auto keep = computed_by_skeleton(kernel, options);
     kernel = ir::expand_attention(kernel, [&](ir::ExprId id) { return keep.contains(id); });
+    kernel = with_sums_of_few_terms(kernel, known_extents(kernel, options));
     if (reads_windows(options))
         kernel = with_scaled_numbers(kernel, known_extents(kernel, options));
     return split_long_rows(kernel, known_extents(kernel, options));

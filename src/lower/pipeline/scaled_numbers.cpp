@@ -29,14 +29,6 @@ std::int64_t lines(std::int64_t channels, std::int64_t bytes) {
 // Fewer products take less time than finding the largest numbers, in launches of their own.
 constexpr double kLeastProducts = 5e9;
 
-std::optional<std::int64_t> extent_of(const ir::Kernel& kernel, DimId dim,
-                                      const std::vector<std::int64_t>& extents) {
-    if (const auto constant = ir::constant_extent(kernel, dim)) return constant;
-    const auto at = ir::index(dim);
-    if (at >= extents.size() || extents[at] == ir::kUnknownExtent) return std::nullopt;
-    return extents[at];
-}
-
 bool is_large(const ir::Kernel& kernel, const ir::Product& product,
               const std::vector<std::int64_t>& extents) {
     const auto& a = kernel[product.a].type.dims;
@@ -44,7 +36,7 @@ bool is_large(const ir::Kernel& kernel, const ir::Product& product,
     auto dims = kernel[product.b].type.dims;
     dims.push_back(a[a.size() - 2]);
     for (const DimId dim : dims) {
-        const auto extent = extent_of(kernel, dim, extents);
+        const auto extent = ir::known_extent(kernel, dim, extents);
         if (!extent) return false;
         products *= static_cast<double>(*extent);
     }
@@ -59,7 +51,7 @@ std::optional<DimId> scaled_images(const ir::Kernel& kernel, const ir::Window& w
     if (!order || type.dtype != DType::f32 || window.outside != 0 ||
         order->size() != window.places.size() + 2)
         return std::nullopt;
-    const auto channels = extent_of(kernel, order->back(), extents);
+    const auto channels = ir::known_extent(kernel, order->back(), extents);
     if (!channels || lines(*channels, 2) == lines(*channels, 4)) return std::nullopt;
     return order->front();
 }

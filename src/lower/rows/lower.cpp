@@ -44,7 +44,7 @@ class FixedKernel {
 };
 
 // The kernel for windows. A thread divides by the extents of the rows to find its window, so these
-// become constants, except for the outermost.
+// become constants, except for the outermost; and so do those that it loops over.
 Lowered with_windows(const ir::Kernel& kernel, RowsForm form, const RowsFacts& facts) {
     FixedKernel fixed(kernel, facts);
     double rows = 1;
@@ -54,6 +54,7 @@ Lowered with_windows(const ir::Kernel& kernel, RowsForm form, const RowsFacts& f
         rows *= static_cast<double>(fixed.known(dim));
         if (dim != form.rows.front()) fixed.fix(dim);
     }
+    for (const ir::DimId dim : form.over) fixed.fix(dim);
     for (const ir::ExprId id : form.order)
         if (const auto* window = std::get_if<ir::Window>(&kernel[id].node))
             for (const ir::DimId places : window->places)

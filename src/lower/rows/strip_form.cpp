@@ -17,7 +17,7 @@ using ir::ExprId;
 constexpr std::int64_t kManyThreads = 132 * 1024;  // that keep a GPU busy
 constexpr std::int64_t kMostRegisters = 96;        // for sums and what a line holds
 constexpr std::int64_t kMostTaps = 1024;           // of a window
-constexpr int kMostNeighbours = 8, kMostPlaces = 4, kMostPlacesOfOne = 8;
+constexpr int kMostNeighbours = 8, kMostPlaces = 4, kMostPlacesOfOne = 8, kMostFeatures = 16;
 
 class Chooser {
   public:
@@ -30,6 +30,7 @@ class Chooser {
         if (!found_.dims.narrow || found_.dims.scan || !find_window() || !find_strip() ||
             !can_read_all())
             return std::nullopt;
+        choose_features();
         choose_neighbours();
         while (found_.num_neighbours > 1 && registers(1) > kMostRegisters)
             found_.num_neighbours /= 2;
@@ -59,7 +60,16 @@ class Chooser {
                 return false;
             taps *= *kernel_[rule.taps].extent;
         }
-        return found_.dims.over.size() == window.places.size() && taps <= kMostTaps;
+        // What is summed over besides taps: channels.
+        for (const DimId dim : found_.dims.over) {
+            if (std::ranges::any_of(window.places, [&](DimId places) {
+                    return kernel_[places].window->taps == dim;
+                }))
+                continue;
+            if (!kernel_[dim].extent || !has(kernel_.params[found_.images], dim)) return false;
+            taps *= *kernel_[dim].extent;
+        }
+        return taps <= kMostTaps;
     }
 
     // Neighbours are along what is innermost in memory, strips along the innermost other places.
@@ -86,16 +96,24 @@ class Chooser {
         return ir::contains(kernel_.factors(tensor.type.dims), dim);
     }
 
-    // Results have the neighbours innermost. What the reduction reads besides the images is the
-    // same for all places of a strip, or for all neighbours.
-    bool can_read_all() {
+    // The parameters that the reduction reads besides the images.
+    std::vector<std::uint32_t> reduced_params() const {
         const auto reduced =
             ir::needed_for(kernel_, {std::get<ir::Reduce>(kernel_[found_.reduction].node).x},
                            [&](ExprId id) { return id == found_.window; });
-        for (std::size_t i = 0; i < kernel_.exprs.size(); ++i) {
-            const auto* param = std::get_if<ir::Param>(&kernel_.exprs[i].node);
-            if (!param || !reduced[i]) continue;
-            const ir::Tensor& tensor = kernel_.params[param->index];
+        std::vector<std::uint32_t> params;
+        for (std::size_t i = 0; i < kernel_.exprs.size(); ++i)
+            if (const auto* param = std::get_if<ir::Param>(&kernel_.exprs[i].node);
+                param && reduced[i])
+                params.push_back(param->index);
+        return params;
+    }
+
+    // Results have the neighbours innermost. What the reduction reads besides the images is the
+    // same for all places of a strip, or for all neighbours.
+    bool can_read_all() {
+        for (const std::uint32_t param : reduced_params()) {
+            const ir::Tensor& tensor = kernel_.params[param];
             if (!has(tensor, found_.strip)) continue;
             if (has(tensor, found_.neighbours)) return false;
             reads_strip_ = true;
@@ -104,6 +122,25 @@ class Chooser {
             return info(output.tensor.type.dtype).floating &&
                    is_innermost(kernel_, output.tensor, found_.neighbours);
         });
+    }
+
+    void choose_features() {
+        for (const std::uint32_t param : reduced_params()) {
+            const ir::Tensor& weights = kernel_.params[param];
+            const auto dims = kernel_.factors(weights.type.dims);
+            if (dims.empty() || dims.back() == found_.neighbours || !kernel_[dims.back()].extent ||
+                !ir::contains(found_.dims.rows, dims.back()) ||
+                has(kernel_.params[found_.images], dims.back()))
+                continue;
+            const int bytes = info(weights.type.dtype).bytes;
+            const int alignment = param < facts_.alignment.size() ? facts_.alignment[param] : 16;
+            for (int count = kMostFeatures; count > 1 && found_.num_features == 1; count /= 2)
+                if (*kernel_[dims.back()].extent % count == 0 &&
+                    alignment % std::min(16, count * bytes) == 0) {
+                    found_.features = dims.back();
+                    found_.num_features = count;
+                }
+        }
     }
 
     void choose_neighbours() {
@@ -139,7 +176,8 @@ class Chooser {
             for (std::int64_t tap = 0; tap < *kernel_[rule.taps].extent; ++tap)
                 seen[static_cast<std::size_t>(place * rule.stride + tap * rule.dilation)] = true;
         const int bytes = info(kernel_.params[found_.images].type.dtype).bytes;
-        return found_.num_neighbours * places +
+        const std::int64_t weights = found_.num_features > 1 ? found_.num_features : 0;
+        return found_.num_features * found_.num_neighbours * places + weights +
                std::ranges::count(seen, true) * ceil_div(found_.num_neighbours * bytes, 4);
     }
 
@@ -155,7 +193,7 @@ class Chooser {
             // The reduction does not ask whether a place exists.
             if (reads_strip_ && extent % count != 0) return false;
             return count <= extent && registers(count) <= kMostRegisters &&
-                   rows / (found_.num_neighbours * count) >= kManyThreads;
+                   rows / (found_.num_features * found_.num_neighbours * count) >= kManyThreads;
         };
         for (int count = found_.num_neighbours > 1 ? kMostPlaces : kMostPlacesOfOne; count > 1;
              count /= 2)

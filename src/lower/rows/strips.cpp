@@ -40,7 +40,8 @@ class StripsWriter : RowsText {
         preamble("strips");
         arguments();
         out_.line();
-        for (const char* word : {"args", "item", "at", "F", "place", "i"}) text_.reserve(word);
+        for (const char* word : {"args", "item", "at", "F", "feature", "place", "i"})
+            text_.reserve(word);
         for (const auto* dims : {&form_.rows, &form_.over})
             for (const DimId dim : *dims) name_coordinate(text_, dim);
         entry();
@@ -48,17 +49,21 @@ class StripsWriter : RowsText {
     }
 
   private:
+    // How many of a dimension's results a thread computes.
+    int step_of(DimId dim) const {
+        if (dim == strips_.neighbours) return strips_.num_neighbours;
+        if (dim == strips_.strip) return strips_.num_places;
+        return dim == strips_.features ? strips_.num_features : 1;
+    }
     // How many items there are along a dimension of the rows, as text.
     std::string items(DimId dim) const {
         if (!kernel_[dim].extent) return extent(dim);
-        std::int64_t count = *kernel_[dim].extent;
-        if (dim == strips_.neighbours) count /= strips_.num_neighbours;
-        if (dim == strips_.strip) count = ceil_div(count, std::int64_t{strips_.num_places});
-        return std::to_string(count);
+        return std::to_string(ceil_div(*kernel_[dim].extent, std::int64_t{step_of(dim)}));
     }
 
     void entry() {
-        const bool many = strips_.num_places * strips_.num_neighbours > kManySums;
+        const bool many =
+            strips_.num_features * strips_.num_places * strips_.num_neighbours > kManySums;
         out_.line(fmt::format("extern \"C\" __global__ void __launch_bounds__(kRowThreads{})",
                               many ? ", 2" : ""));
         auto body = out_.block(
@@ -66,17 +71,20 @@ class StripsWriter : RowsText {
         out_.line(fmt::format("using F = Functions<{}>;", function_type()));
         std::vector<std::string> counts;
         for (const DimId dim : form_.rows) counts.push_back(items(dim));
+        std::vector<std::string> several = counts;
+        std::erase(several, "1");
         auto loop = out_.block(
-            fmt::format("ThreadRow::each_row({}, [&](int item)", fmt::join(counts, " * ")), ");");
+            fmt::format("ThreadRow::each_row({}, [&](int item)",
+                        several.empty() ? "1" : fmt::to_string(fmt::join(several, " * "))),
+            ");");
         std::int64_t inner = 1;  // items of the dimensions after this one, which are constants
         for (std::size_t i = form_.rows.size(); i-- > 0;) {
             const DimId dim = form_.rows[i];
             std::string at = inner == 1 ? "item" : fmt::format("item / {}", inner);
             if (i > 0) at += " % " + counts[i];
-            if (dim == strips_.neighbours && strips_.num_neighbours > 1)
-                at += fmt::format(" * {}", strips_.num_neighbours);
-            if (dim == strips_.strip && strips_.num_places > 1)
-                at += fmt::format(" * {}", strips_.num_places);
+            const int step = step_of(dim);
+            if (step > 1) at += fmt::format(" * {}", step);
+            if (counts[i] == "1") at = "0";
             out_.line(fmt::format("int const {} = {};", coordinates_.at(dim), at));
             if (i > 0) inner *= std::stoll(counts[i]);
         }
@@ -93,8 +101,9 @@ class StripsWriter : RowsText {
         for (const DimId dim : form_.over)
             if (dim != taps) others.push_back(dim), all *= *kernel_[dim].extent;
         const std::string name = text_.fresh(kernel_[strips_.reduction].name);
-        out_.line(fmt::format("Reduced<{}, {}, {}> {};", ir::info(reduce.op).kernels_name,
-                              strips_.num_places, strips_.num_neighbours, name),
+        out_.line(fmt::format("Reduced<{}, {}, {}> {}{};", ir::info(reduce.op).kernels_name,
+                              strips_.num_places, strips_.num_neighbours, name,
+                              strips_.features ? fmt::format("[{}]", strips_.num_features) : ""),
                   kernel_.line_of(kernel_[strips_.reduction].span));
         if (others.empty()) {
             add_line(name, taps, reduce.x);
@@ -106,7 +115,15 @@ class StripsWriter : RowsText {
             if (others.size() > 1) decompose("at", others, false);
             add_line(name, taps, reduce.x);
         }
-        text_.set(strips_.reduction, name + ".at(place, i)");
+        text_.set(strips_.reduction, of_feature(name) + ".at(place, i)");
+    }
+
+    std::string of_feature(const std::string& name) const {
+        return strips_.features ? name + "[feature]" : name;
+    }
+    // The head of a loop over the features of a thread.
+    std::string each_feature() const {
+        return fmt::format("for (int feature = 0; feature < {}; ++feature)", strips_.num_features);
     }
 
     void add_line(const std::string& name, DimId taps, ExprId x) {
@@ -117,6 +134,19 @@ class StripsWriter : RowsText {
         auto loop = out_.block(
             fmt::format("for (int {0} = 0; {0} < {1}; ++{0})", tap, *kernel_[taps].extent));
         read_neighbours(text, {x});
+        if (!strips_.features) return add(text, name, x);
+        read_features(text, x);
+        const auto outer = coordinates_;
+        coordinates_[*strips_.features] += " + feature";
+        out_.line("#pragma unroll");
+        {
+            auto features = out_.block(each_feature());
+            add(text, of_feature(name), x);
+        }
+        coordinates_ = outer;
+    }
+
+    void add(ExpressionText& text, const std::string& name, ExprId x) {
         auto body = out_.block(fmt::format("{}.add([&](int place, int i)", name), ");");
         const auto outer = coordinates_;
         coordinates_[strips_.strip] += " + place";
@@ -190,12 +220,20 @@ class StripsWriter : RowsText {
                 declare_neighbours(text, param);
     }
     void declare_neighbours(ExpressionText& text, ExprId param) {
+        declare_together(text, param, strips_.num_neighbours, "i");
+    }
+    void declare_together(ExpressionText& text, ExprId param, int count, std::string_view index) {
         const ir::Tensor& tensor = tensor_of(param);
         const std::string name = text.fresh(tensor.name);
-        out_.line(fmt::format("auto const {} = neighbours<{}>({});", name, strips_.num_neighbours,
-                              element(tensor)),
+        out_.line(fmt::format("auto const {} = neighbours<{}>({});", name, count, element(tensor)),
                   kernel_.line_of(tensor.span));
-        text.set(param, name + "[i]");
+        text.set(param, fmt::format("{}[{}]", name, index));
+    }
+    // Declares the weights of all features that the value reads.
+    void read_features(ExpressionText& text, ExprId root) {
+        for (const ExprId param : params_of(text, {root}))
+            if (is_innermost(kernel_, tensor_of(param), *strips_.features))
+                declare_together(text, param, strips_.num_features, "feature");
     }
 
     // Declares what all places of the strip read. A store might change it, as far as the compiler
@@ -214,6 +252,20 @@ class StripsWriter : RowsText {
     }
 
     void store() {
+        if (!strips_.features) return store_places();
+        const auto outer = coordinates_;
+        coordinates_[*strips_.features] += " + feature";
+        const ExpressionText text = text_;
+        out_.line("#pragma unroll");
+        {
+            auto features = out_.block(each_feature());
+            store_places();
+        }
+        text_ = text;
+        coordinates_ = outer;
+    }
+
+    void store_places() {
         read_before_stores();
         out_.line("#pragma unroll");
         auto loop =
@@ -267,7 +319,9 @@ std::string strips_source(const ir::Kernel& kernel, const StripForm& form) {
 LaunchRecord strips_record(const ir::Kernel& kernel, const StripForm& form, std::string_view arch) {
     LaunchRecord record = element_record(
         kernel, form.dims, arch,
-        form.num_places * form.num_neighbours == 1
+        form.features ? fmt::format("a thread {} x {} results of {} features", form.num_places,
+                                    form.num_neighbours, form.num_features)
+        : form.num_places * form.num_neighbours == 1
             ? "a thread a result"
             : fmt::format("a thread {} x {} results", form.num_places, form.num_neighbours));
     const auto add = [&](std::size_t number, const ir::Tensor& tensor) {
@@ -275,17 +329,23 @@ LaunchRecord strips_record(const ir::Kernel& kernel, const StripForm& form, std:
         const int bytes = form.num_neighbours * info(tensor.type.dtype).bytes;
         record.alignments.push_back({static_cast<int>(number), std::min(16, bytes), 1});
     };
-    for (std::size_t i = 0; i < kernel.params.size(); ++i)
-        if (ir::is_read(kernel, i)) add(i, kernel.params[i]);
+    for (std::size_t i = 0; i < kernel.params.size(); ++i) {
+        if (!ir::is_read(kernel, i)) continue;
+        add(i, kernel.params[i]);
+        if (form.features && is_innermost(kernel, kernel.params[i], *form.features))
+            record.alignments.push_back(
+                {static_cast<int>(i),
+                 std::min(16, form.num_features * info(kernel.params[i].type.dtype).bytes), 1});
+    }
     for (std::size_t i = 0; i < kernel.outputs.size(); ++i)
         add(kernel.params.size() + i, kernel.outputs[i].tensor);
     // The last places of a strip may be missing: a thread has at least so many.
     const std::int64_t extent = *kernel[form.strip].extent,
                        strips = ceil_div(extent, std::int64_t{form.num_places});
     Launch& launch = record.launches.front();
-    launch.grid =
-        LinearGrid{extent_of(kernel, form.dims.rows),
-                   static_cast<int>(kRowThreads * form.num_neighbours * (extent / strips))};
+    launch.grid = LinearGrid{extent_of(kernel, form.dims.rows),
+                             static_cast<int>(kRowThreads * form.num_features *
+                                              form.num_neighbours * (extent / strips))};
     record.counts.push_back(extent_of(kernel, form.dims.rows));
     launch.block = kRowThreads;
     return record;

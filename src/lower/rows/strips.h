@@ -1,5 +1,6 @@
 // Reductions over windows in which a thread computes several places and neighbours (strips.cuh):
-// pooling and depthwise convolutions.
+// pooling, depthwise convolutions, and convolutions of so few channels that a product would mostly
+// multiply zeros.
 #pragma once
 
 #include <cstdint>
@@ -17,6 +18,10 @@ struct StripForm {
     ir::DimId neighbours{};            // the innermost dimension of the images' memory
     ir::DimId strip{};                 // the places that a thread computes several of
     int num_neighbours = 1, num_places = 1;
+    // A dimension of the results that the images lack, and weights have innermost: a thread
+    // computes several of them, too.
+    std::optional<ir::DimId> features;
+    int num_features = 1;
 };
 
 // nullopt if the kernel does something else. The extents of all rows but the outermost must be

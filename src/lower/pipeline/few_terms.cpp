@@ -1,0 +1,103 @@
+#include "lower/pipeline/few_terms.h"
+
+#include <algorithm>
+#include <optional>
+
+#include "ir/dims.h"
+#include "ir/extents.h"
+#include "lower/product/rewritten.h"
+#include "lower/product/window_operand.h"
+
+namespace fact::lower {
+
+namespace {
+
+using ir::DimId;
+using ir::ExprId;
+using Dims = std::vector<DimId>;
+
+constexpr std::int64_t kMostChannels = 4, kMostTerms = 256, kMostFeatures = 64;
+constexpr std::int64_t kFeatureStep = 4;  // so many weights are read together
+
+Dims joined(Dims list, const Dims& more) {
+    list.insert(list.end(), more.begin(), more.end());
+    return list;
+}
+
+// A product of weights [features, terms] and windows [images..., terms, places].
+struct Convolution {
+    ExprId weights{};  // [features, terms...] in any order
+    ExprId windows{};
+    DimId features{};
+    Dims terms;    // taps and channels
+    Dims results;  // images, features, places
+};
+
+class Finder {
+  public:
+    Finder(const ir::Kernel& kernel, const std::vector<std::int64_t>& extents)
+        : kernel_(kernel), extents_(extents) {}
+
+    std::optional<Convolution> find(const ir::Product& product, const ir::Type& type) const {
+        if (product.precision != ir::Precision::exact ||
+            kernel_[product.a].type.dtype != DType::f32)
+            return std::nullopt;
+        const auto windows = window_behind(kernel_, product.b);
+        const auto* weights = std::get_if<ir::View>(&kernel_[product.a].node);
+        if (!windows || !weights) return std::nullopt;
+        const Dims& a = kernel_[product.a].type.dims;
+        Convolution found{weights->x, *windows, a.front(), kernel_.factors({a.back()}),
+                          kernel_.factors(type.dims)};
+        const auto& window = std::get<ir::Window>(kernel_[*windows].node);
+        const Dims own = kernel_[found.weights].type.dims;
+        const bool plain = a.size() == 2 && kernel_.factors({found.features}).size() == 1 &&
+                           own.size() == found.terms.size() + 1 && ir::contains(own, found.terms) &&
+                           window.places.size() > 1 && window.outside == 0;
+        return plain && has_few(found, window) ? std::optional(found) : std::nullopt;
+    }
+
+  private:
+    bool has_few(const Convolution& convolution, const ir::Window& window) const {
+        Dims channels = convolution.terms;
+        for (const DimId places : window.places) std::erase(channels, kernel_[places].window->taps);
+        const auto features = count({convolution.features}), terms = count(convolution.terms);
+        const auto of_pixel = count(channels);
+        return features && terms && of_pixel && *features % kFeatureStep == 0 &&
+               *features <= kMostFeatures && *terms <= kMostTerms && *of_pixel <= kMostChannels;
+    }
+
+    std::optional<std::int64_t> count(const Dims& dims) const {
+        std::int64_t product = 1;
+        for (const DimId dim : dims) {
+            const auto extent = ir::known_extent(kernel_, dim, extents_);
+            if (!extent) return std::nullopt;
+            product *= *extent;
+        }
+        return product;
+    }
+
+    const ir::Kernel& kernel_;
+    const std::vector<std::int64_t>& extents_;
+};
+
+}  // namespace
+
+ir::Kernel with_sums_of_few_terms(const ir::Kernel& kernel,
+                                  const std::vector<std::int64_t>& extents) {
+    return rewritten(kernel, [&](ir::Kernel& to, ir::Builder& build, std::size_t, ir::Expr expr) {
+        const auto* product = std::get_if<ir::Product>(&expr.node);
+        const auto found = product ? Finder(to, extents).find(*product, expr.type) : std::nullopt;
+        if (!found) return to.add(std::move(expr));
+        const ExprId by_terms =
+            build.permute(found->weights, joined(found->terms, {found->features}));
+        to.exprs[ir::index(by_terms)].stored = true;
+        const Dims all = joined(found->results, found->terms);
+        const ExprId each = build.binary(ir::BinaryOp::mul, build.expand(found->windows, all),
+                                         build.expand(by_terms, all));
+        const ExprId sums = build.reduce(ir::ReduceOp::sum, each, found->terms);
+        to.exprs[ir::index(sums)].span = expr.span;
+        return build.view(build.permute(sums, found->results), expr.type.dims);
+    });
+}
+
+}  // namespace fact::lower

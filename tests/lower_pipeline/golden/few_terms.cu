@@ -1,0 +1,79 @@
+#include "common/rows.cuh"
+#include "common/strips.cuh"
+
+using namespace fact;
+
+namespace colours_0 {
+struct Arguments {
+    Tensor<float const, 4> w;
+    Tensor<float, 4> y;
+};
+
+extern "C" __global__ void __launch_bounds__(kRowThreads)
+colours_0_kernel(__grid_constant__ Arguments const args) {
+    using F = Functions<float>;
+    using Row = ThreadRow;
+    Row::each_row(int64_t{3} * 3 * 3 * 32, [&](int64_t row) {
+        int const f = static_cast<int>(row % 32);
+        int const c = static_cast<int>(row / 32 % 3);
+        int const s = static_cast<int>(row / (int64_t{3} * 32) % 3);
+        int const r = static_cast<int>(row / (int64_t{3} * 3 * 32));
+        float const w = widen(args.w(f, c, r, s));
+        args.y(r, s, c, f) = narrow<float>(w);
+    });
+}
+}  // namespace colours_0
+
+namespace colours_1 {
+struct Arguments {
+    Tensor<float const, 4> x;
+    Tensor<float const, 4> t;
+    Tensor<float const, 1> bias;
+    Tensor<float, 4> y;
+    int B;
+};
+
+extern "C" __global__ void __launch_bounds__(kRowThreads, 2)
+colours_1_kernel(__grid_constant__ Arguments const args) {
+    using F = Functions<float>;
+    ThreadRow::each_row(args.B * 2 * 32 * 130, [&](int item) {
+        int const q = item % 130;
+        int const p = item / 130 % 32 * 4;
+        int const f = item / 4160 % 2 * 16;
+        int const b = item / 8320;
+        Reduced<Sum, 4, 1> t0[16];
+        #pragma unroll 1
+        for (int at = 0; at < 9; ++at) {
+            int const c = at % 3;
+            int const s = at / 3;
+            int const h = p - 1;
+            int const w = q + s - 1;
+            Line<float, 1, 6> const x(&args.x(b, c, h, w), args.x.strides[2], h, 126, inside(w, 130), 0.f);
+            #pragma unroll
+            for (int r = 0; r < 3; ++r) {
+                auto const t1 = neighbours<16>(args.t(r, s, c, f));
+                #pragma unroll
+                for (int feature = 0; feature < 16; ++feature) {
+                    t0[feature].add([&](int place, int i) {
+                        float const t2 = x.at(place + r, i);
+                        float const t3 = t2 * t1[feature];
+                        return t3;
+                    });
+                }
+            }
+        }
+        #pragma unroll
+        for (int feature = 0; feature < 16; ++feature) {
+            float const bias = widen(args.bias(f + feature));
+            #pragma unroll
+            for (int place = 0; place < 4; ++place) {
+                if (p + place >= 126) break;
+                store_neighbours<1>(args.y(b, f + feature, p + place, q), [&](int i) {
+                    float const t1 = t0[feature].at(place, i) + bias;
+                    return t1;
+                });
+            }
+        }
+    });
+}
+}  // namespace colours_1

@@ -15,8 +15,6 @@ namespace {
 using ir::DimId;
 using ir::ExprId;
 
-constexpr std::int64_t kBoxRows = 16;  // of a warp's box in epilogue.cuh
-
 // A dimension of a value behind reorderings: factors of the product's dimensions.
 struct Cell {
     std::vector<DimId> factors;
@@ -147,6 +145,17 @@ class Origins {
         return found;
     }
 
+    // How many of the rows that are neighbours in memory one instruction stores: all, if they are
+    // whole runs of the output's innermost dimension, whose rows then are multiples of such runs.
+    int stored_together(const ScatteredDim& innermost, int rows, int bytes) const {
+        constexpr int kMostBytes = 16;
+        const ScatteredFactor& last = innermost.factors.back();
+        std::int64_t run = 1;  // unknown extents are below 0
+        for (const DimId dim : last.own) run *= extents_[ir::index(dim)];
+        const bool whole = last.source == Source::row && run == rows;
+        return whole && !innermost.cut && run_.empty() && rows * bytes <= kMostBytes ? rows : 1;
+    }
+
     // How many rows are neighbours in memory if `last` is the innermost factor of the output.
     int rows_together(const ScatteredFactor& last) const {
         if (last.source != Source::row || !last.inner.empty()) return 1;
@@ -271,6 +280,9 @@ std::optional<ScatteredOutput> scattered_output(const ir::Kernel& kernel) {
     });
     if (found.run.empty() && !mixes && !kernel.outputs.front().ragged) return std::nullopt;
     found.rows_together = origins.rows_together(found.dims.back().factors.back());
+    if (const ir::Output& out = kernel.outputs.front(); !out.ragged)
+        found.stored_together = origins.stored_together(found.dims.back(), found.rows_together,
+                                                        info(out.tensor.type.dtype).bytes);
     return found;
 }
 

@@ -95,7 +95,9 @@ TEST(Scatter, EveryPhaseIsStored) {
     every_phase_is_stored<float, 4, 1>();
     every_phase_is_stored<float, 4, 0, 4>();
     every_phase_is_stored<float, 8, 1>();
+    every_phase_is_stored<float, 8, 0, 4>();
     every_phase_is_stored<float, 16, 1>();
+    every_phase_is_stored<float, 16, 0, 4>();
     every_phase_is_stored<std::uint16_t, 1, 1>();
     every_phase_is_stored<std::uint16_t, 2, 1>();
     every_phase_is_stored<std::uint16_t, 2, 0, 2>();
@@ -104,6 +106,7 @@ TEST(Scatter, EveryPhaseIsStored) {
     every_phase_is_stored<std::uint16_t, 8, 1>();
     every_phase_is_stored<std::uint16_t, 8, 0, 8>();
     every_phase_is_stored<std::uint16_t, 16, 1>();
+    every_phase_is_stored<std::uint16_t, 16, 0, 8>();
 }
 
 // acc[B, H*W, F] as y[B, F, P, Q]: rows are the pixels of an image, of which not all are places.

@@ -145,15 +145,19 @@ class Origins {
         return found;
     }
 
-    // How many of the rows that are neighbours in memory one instruction stores: all, if they are
-    // whole runs of the output's innermost dimension, whose rows then are multiples of such runs.
+    // How many of the rows that are neighbours in memory one instruction stores: as many as it can,
+    // if the output's rows are multiples of them, and they begin at one.
     int stored_together(const ScatteredDim& innermost, int rows, int bytes) const {
         constexpr int kMostBytes = 16;
         const ScatteredFactor& last = innermost.factors.back();
-        std::int64_t run = 1;  // unknown extents are below 0
-        for (const DimId dim : last.own) run *= extents_[ir::index(dim)];
-        const bool whole = last.source == Source::row && run == rows;
-        return whole && !innermost.cut && run_.empty() && rows * bytes <= kMostBytes ? rows : 1;
+        if (last.source != Source::row || innermost.cut || !run_.empty()) return 1;
+        std::int64_t count = 1;
+        for (const DimId dim : last.own) {
+            const std::int64_t extent = extents_[ir::index(dim)];
+            if (extent == ir::kUnknownExtent) return 1;
+            count *= extent;
+        }
+        return count % rows == 0 ? std::min(rows, kMostBytes / bytes) : 1;
     }
 
     // How many rows are neighbours in memory if `last` is the innermost factor of the output.

@@ -205,9 +205,10 @@ struct Epilogue {
     template <int kCount>
     __device__ void finish_slab(float const (&sums)[kCount], At const& at, int row, int column,
                                 int s, Fetched const& fetched, int i) {
-        // Nothing beyond the edge is stored. With flips the branch is needed: without it ptxas
-        // computes several slabs at once, and spills.
-        if (kFlip<Functor> > 0 && column + s * kSlabColumns >= extents.n) return;
+        // Nothing beyond the edge is stored. With flips, and if no other branch is on the way to
+        // the next slab, this one is needed: without it ptxas computes several slabs at once, and
+        // spills.
+        if ((kFlip<Functor> > 0 || kScattered) && column + s * kSlabColumns >= extents.n) return;
         SlabOf<kBatches> const here = slab(at, row, column + s * kSlabColumns);
         float values[kSlabValues];
 #pragma unroll
@@ -238,8 +239,10 @@ struct Epilogue {
     __device__ void store(At const& at, int row, int column) {
         if constexpr (kScattered) {
             __syncwarp();
-            scatter<typename Config::Output>(buffers.boxes[box], output, row, column, at.batch,
-                                             extents, lane);
+            // As in finish_slab, with f32 the branch there is enough.
+            if (kParts == 1 || column < extents.n)
+                scatter<typename Config::Output>(buffers.boxes[box], output, row, column, at.batch,
+                                                 extents, lane);
             if (++box == kBoxes) box = 0;
         } else {
             store_box_of_results(at, row, column);

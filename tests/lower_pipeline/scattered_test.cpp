@@ -69,6 +69,25 @@ TEST(Scattered, AProductStoresItsPhases) {
     EXPECT_EQ(p.kinds("sm80"), (std::vector{kProduct, kRows}));
 }
 
+TEST(Scattered, TwoPhasesThatAreNeighboursAreStoredTogether) {
+    const auto lowered_as = [](DType dtype, bool cut) {
+        Phases p("phases");
+        const ExprId sum = p.plus_bias(p.result());
+        p.output("y", dtype, cut ? p.less_its_ends(sum) : sum);
+        return *lower(p.kernel, {});
+    };
+    const auto checks_pairs = [](const Lowered& lowered) {  // of y, after w, x and the bias
+        return std::ranges::any_of(lowered.record.alignments, [](const Alignment& rule) {
+            return rule.tensor == 3 && rule.bytes == 8;
+        });
+    };
+    const auto whole = lowered_as(DType::f32, false), cut = lowered_as(DType::f32, true);
+    EXPECT_NE(whole.source.find("kRowsTogether = 2, kStoredTogether = 2;"), std::string::npos);
+    EXPECT_TRUE(checks_pairs(whole));
+    EXPECT_NE(cut.source.find("kRowsTogether = 2, kStoredTogether = 1;"), std::string::npos);
+    EXPECT_FALSE(checks_pairs(cut));
+}
+
 TEST(Scattered, WhatIsCutOffIsNotStored) {
     Phases p("cut_phases");
     p.output("y", DType::bf16, p.plus_bias(p.less_its_ends(p.result())));

@@ -41,7 +41,7 @@ class PlacesWriter {
 
     void write(emit::CodeWriter& out) const {
         auto places = out.block("struct Places", ";");
-        out.line(fmt::format("static constexpr int kRowsTogether = {};", output_.rows_together));
+        constants(out);
         out.line(fmt::format("{}* data;", info(tensor_.type.dtype).cuda));
         std::vector<std::string> strides, extents;
         for (std::size_t i = 0; i + 1 < output_.dims.size(); ++i) strides.push_back(stride(i));
@@ -49,28 +49,20 @@ class PlacesWriter {
         if (!strides.empty()) out.line(fmt::format("int64_t {};", fmt::join(strides, ", ")));
         if (!extents.empty()) out.line(fmt::format("int {};", fmt::join(extents, ", ")));
         out.line();
-        const std::string sums = coordinates();
-        out.line("// What rows and columns each add to the place of an element.");
-        out.line(sums.empty() ? "struct Part { int64_t offset; };"
-                              : fmt::format("struct Part {{ int64_t offset; int {}; }};", sums));
+        part_struct(out);
         {
             auto row = out.block("__device__ Part row(int row, int const* batch) const");
             edges(out);
-            out.line(part(Source::row));
+            part(out, Source::row);
         }
         {
             auto column = out.block("__device__ Part column(int column) const");
-            out.line(part(Source::column));
+            part(out, Source::column);
         }
-        at(out);
+        holds(out);
     }
 
   private:
-    // Coordinates that rows and columns both add to, or that are compared with an extent.
-    bool is_sum(const ScatteredDim& dim) const {
-        return dim.cut ||
-               (dim.has(Source::column) && (dim.has(Source::row) || dim.has(Source::batch)));
-    }
     const std::string& name(std::size_t dim) const { return kernel_[tensor_.type.dims[dim]].name; }
     std::string coordinate_name(std::size_t dim) const { return fmt::format("at_{}", dim); }
     std::string stride(std::size_t dim) const { return fmt::format("stride_{}", dim); }
@@ -115,11 +107,62 @@ class PlacesWriter {
         return text;
     }
 
-    std::string coordinates() const {
+    // Those that are compared with an extent.
+    std::vector<std::string> coordinates() const {
         std::vector<std::string> names;
         for (std::size_t i = 0; i < output_.dims.size(); ++i)
-            if (is_sum(output_.dims[i])) names.push_back(coordinate_name(i));
-        return fmt::format("{}", fmt::join(names, ", "));
+            if (output_.dims[i].cut) names.push_back(coordinate_name(i));
+        return names;
+    }
+
+    void constants(emit::CodeWriter& out) const {
+        out.line(fmt::format("static constexpr int kRowsTogether = {}, kStoredTogether = {};",
+                             output_.rows_together, output_.stored_together));
+        out.line(fmt::format("static constexpr bool kRowsAdd = {}, kColumnsAdd = {};", rows_add(),
+                             columns_add()));
+    }
+
+    // Whether row(a + b) is row(a) + row(b) if `a` is the first row of a box and `b` is in it: the
+    // rows that a factor's coordinate is the same for repeat within the box.
+    bool rows_add() const {
+        if (output_.run.size() > 1) return false;
+        for (const ScatteredDim& dim : output_.dims)
+            for (const ScatteredFactor& factor : dim.factors) {
+                if (factor.source != Source::row) continue;
+                std::int64_t period = 1;
+                for (const auto* dims : {&factor.inner, &factor.own})
+                    if (dims != &factor.own || !factor.outermost)
+                        for (const DimId part : *dims) {
+                            const std::int64_t extent = extents_[ir::index(part)];
+                            if (extent == ir::kUnknownExtent) return false;
+                            period *= extent;
+                        }
+                if (kBoxRows % period != 0) return false;
+            }
+        return true;
+    }
+
+    // Whether column(a + b) is column(a) + column(b).
+    bool columns_add() const {
+        return std::ranges::all_of(output_.dims, [](const ScatteredDim& dim) {
+            return (dim.before == 0 || !dim.has(Source::column)) &&
+                   std::ranges::all_of(dim.factors, [](const ScatteredFactor& factor) {
+                       return factor.source != Source::column ||
+                              (factor.outermost && factor.inner.empty());
+                   });
+        });
+    }
+
+    void part_struct(emit::CodeWriter& out) const {
+        out.line("// What rows and columns each add to the place of an element.");
+        auto block = out.block("struct Part", ";");
+        out.line("int64_t offset;");
+        const auto names = coordinates();
+        if (!names.empty()) out.line(fmt::format("int {};", fmt::join(names, ", ")));
+        std::vector<std::string> sums{"offset + more.offset"};
+        for (const std::string& name : names) sums.push_back(fmt::format("{0} + more.{0}", name));
+        auto add = out.block("__device__ Part operator+(Part const& more) const");
+        out.line(fmt::format("return {{{}}};", fmt::join(sums, ", ")));
     }
 
     // Rows that are no places have an offset below 0. The outermost dimension has only places.
@@ -138,8 +181,9 @@ class PlacesWriter {
     }
 
     // What a source adds; batches count as rows, and what is cut off before as columns.
-    std::string part(Source source) const {
-        std::vector<std::string> offsets, sums;
+    void part(emit::CodeWriter& out, Source source) const {
+        std::vector<std::string> parts{""};  // the offset, then coordinates
+        std::vector<std::string> offsets;
         for (std::size_t i = 0; i < output_.dims.size(); ++i) {
             const ScatteredDim& dim = output_.dims[i];
             std::vector<std::string> terms;
@@ -147,43 +191,38 @@ class PlacesWriter {
                 if ((factor.source == Source::column) == (source == Source::column) &&
                     !product(factor.own).empty())
                     terms.push_back(text_of(factor));
-            const bool less = is_sum(dim) && source == Source::column && dim.before != 0;
+            const bool less = source == Source::column && dim.before != 0;
             if (terms.empty() && less) terms.push_back("0");
             std::string text = fmt::format("{}", fmt::join(terms, " + "));
             if (less) text += fmt::format(" - {}", dim.before);
-            if (is_sum(dim)) {
-                sums.push_back(text.empty() ? "0" : text);
-            } else if (!text.empty()) {
-                if (terms.size() > 1) text = "(" + text + ")";
-                const bool last = i + 1 == output_.dims.size();
-                offsets.push_back(last ? text : fmt::format("{} * {}", text, stride(i)));
+            if (dim.cut && !text.empty()) {
+                out.line(
+                    fmt::format("int const {} = {};  // {}", coordinate_name(i), text, name(i)));
+                text = coordinate_name(i);
+            } else if (terms.size() > 1) {
+                text = "(" + text + ")";
             }
+            if (dim.cut) parts.push_back(text.empty() ? "0" : text);
+            const bool last = i + 1 == output_.dims.size();
+            if (!text.empty())
+                offsets.push_back(last ? text : fmt::format("{} * {}", text, stride(i)));
         }
-        if (offsets.empty()) offsets.push_back("0");
-        sums.insert(sums.begin(), fmt::format("{}", fmt::join(offsets, " + ")));
-        return fmt::format("return {{{}}};", fmt::join(sums, ", "));
+        parts.front() = offsets.empty() ? "0" : fmt::format("{}", fmt::join(offsets, " + "));
+        out.line(fmt::format("return {{{}}};", fmt::join(parts, ", ")));
     }
 
-    void at(emit::CodeWriter& out) const {
-        out.line("// nullptr if the element is cut off.");
-        auto block = out.block(fmt::format("__device__ {}* at(Part const& r, Part const& c) const",
-                                           info(tensor_.type.dtype).cuda));
-        if (output_.run.size() > 1) out.line("if (r.offset < 0) return nullptr;");
-        std::string offset = "r.offset + c.offset";
-        for (std::size_t i = 0; i < output_.dims.size(); ++i) {
-            const ScatteredDim& dim = output_.dims[i];
-            if (!is_sum(dim)) continue;
-            const std::string at = coordinate_name(i);
-            out.line(fmt::format("int const {0} = r.{0} + c.{0};  // {1}", at, name(i)));
-            if (dim.cut) {
-                const std::string most = number(tensor_.type.dims[i]);
-                out.line(fmt::format("if ({}{} >= {}) return nullptr;",
-                                     dim.before > 0 ? at + " < 0 || " : "", at, most));
-            }
-            offset += i + 1 == output_.dims.size() ? " + " + at
-                                                   : fmt::format(" + {} * {}", at, stride(i));
-        }
-        out.line(fmt::format("return data + {};", offset));
+    void holds(emit::CodeWriter& out) const {
+        std::vector<std::string> conditions;
+        for (std::size_t i = 0; i < output_.dims.size(); ++i)
+            if (output_.dims[i].cut)
+                conditions.push_back(fmt::format("within(at.{}, {})", coordinate_name(i),
+                                                 number(tensor_.type.dims[i])));
+        const bool any = !conditions.empty();
+        out.line("// Whether the output holds the element: it is not cut off.");
+        auto block =
+            out.block(fmt::format("__device__ bool holds(Part const&{}) const", any ? " at" : ""));
+        out.line(fmt::format("return {};", any ? fmt::format("{}", fmt::join(conditions, " && "))
+                                               : std::string("true")));
     }
 
     const ir::Kernel& kernel_;

@@ -15,8 +15,6 @@ namespace {
 using ir::DimId;
 using ir::ExprId;
 
-constexpr std::int64_t kBoxRows = 16;  // of a warp's box in epilogue.cuh
-
 // A dimension of a value behind reorderings: factors of the product's dimensions.
 struct Cell {
     std::vector<DimId> factors;
@@ -147,6 +145,21 @@ class Origins {
         return found;
     }
 
+    // How many of the rows that are neighbours in memory one instruction stores: as many as it can,
+    // if the output's rows are multiples of them, and they begin at one.
+    int stored_together(const ScatteredDim& innermost, int rows, int bytes) const {
+        constexpr int kMostBytes = 16;
+        const ScatteredFactor& last = innermost.factors.back();
+        if (last.source != Source::row || innermost.cut || !run_.empty()) return 1;
+        std::int64_t count = 1;
+        for (const DimId dim : last.own) {
+            const std::int64_t extent = extents_[ir::index(dim)];
+            if (extent == ir::kUnknownExtent) return 1;
+            count *= extent;
+        }
+        return count % rows == 0 ? std::min(rows, kMostBytes / bytes) : 1;
+    }
+
     // How many rows are neighbours in memory if `last` is the innermost factor of the output.
     int rows_together(const ScatteredFactor& last) const {
         if (last.source != Source::row || !last.inner.empty()) return 1;
@@ -271,6 +284,9 @@ std::optional<ScatteredOutput> scattered_output(const ir::Kernel& kernel) {
     });
     if (found.run.empty() && !mixes && !kernel.outputs.front().ragged) return std::nullopt;
     found.rows_together = origins.rows_together(found.dims.back().factors.back());
+    if (const ir::Output& out = kernel.outputs.front(); !out.ragged)
+        found.stored_together = origins.stored_together(found.dims.back(), found.rows_together,
+                                                        info(out.tensor.type.dtype).bytes);
     return found;
 }
 

@@ -1,5 +1,5 @@
-// A product's result whose elements are stored one by one, because no box of a tensor map holds
-// them: the output's dimensions mix factors of rows and columns, as those of the phases of a
+// A product's result whose elements are stored by single lanes, because no box of a tensor map
+// holds them: the output's dimensions mix factors of rows and columns, as those of the phases of a
 // transposed convolution do (P = I*A, where I is a factor of the columns and A one of the rows), or
 // rows are the pixels of images, of which not all are places of windows, or the output is ragged.
 #pragma once
@@ -13,6 +13,8 @@
 #include "lower/record/record_parts.h"
 
 namespace fact::lower {
+
+inline constexpr int kBoxRows = 16;  // of a warp's box in epilogue.cuh
 
 // What a factor of an output's dimension is a coordinate of.
 enum class Source { row, column, batch };
@@ -50,6 +52,7 @@ struct ScatteredOutput {
     std::vector<ir::ExprId> steps;   // the reorderings from there to the output
     std::vector<ScatteredDim> dims;  // of the output, in memory order
     int rows_together = 1;           // rows whose elements are neighbours in memory
+    int stored_together = 1;         // of these rows, by one instruction: they are aligned
     // If the rows of the first operand overlap (WindowOperand::run), rows run over whole images,
     // the innermost dimension last: windows that cross an edge are no places, and not stored.
     std::vector<PlacesInRun> run = {};

@@ -42,6 +42,10 @@ class RecordBuilder {
             if (extra.paired)
                 record_.alignments.push_back(
                     {extra.tensor, 2 * info(record_.params[index(extra.tensor)].dtype).bytes});
+        if (form_.scattered && form_.scattered->stored_together > 1)
+            record_.alignments.push_back(
+                {output_tensor(), form_.scattered->stored_together *
+                                      info(kernel_.outputs.front().tensor.type.dtype).bytes});
         if (schedule::converted(problem_)) prepare();
         product();
         return record_;

@@ -70,26 +70,33 @@ struct Finish {
 };
 
 struct Places {
-    static constexpr int kRowsTogether = 2;
+    static constexpr int kRowsTogether = 2, kStoredTogether = 1;
+    static constexpr bool kRowsAdd = true, kColumnsAdd = false;
     bf16* data;
     int64_t stride_0, stride_1, stride_2;
     int extent_0, extent_1, extent_2;
 
     // What rows and columns each add to the place of an element.
-    struct Part { int64_t offset; int at_2, at_3; };
+    struct Part {
+        int64_t offset;
+        int at_2, at_3;
+        __device__ Part operator+(Part const& more) const {
+            return {offset + more.offset, at_2 + more.at_2, at_3 + more.at_3};
+        }
+    };
     __device__ Part row(int row, int const* batch) const {
-        return {batch[0] * stride_0 + row / 4 * stride_1, row / 2 % 2, row % 2};
+        int const at_2 = row / 2 % 2;  // P
+        int const at_3 = row % 2;  // Q
+        return {batch[0] * stride_0 + row / 4 * stride_1 + at_2 * stride_2 + at_3, at_2, at_3};
     }
     __device__ Part column(int column) const {
-        return {0, column / extent_0 * 2 - 1, column % extent_0 * 2};
+        int const at_2 = column / extent_0 * 2 - 1;  // P
+        int const at_3 = column % extent_0 * 2;  // Q
+        return {at_2 * stride_2 + at_3, at_2, at_3};
     }
-    // nullptr if the element is cut off.
-    __device__ bf16* at(Part const& r, Part const& c) const {
-        int const at_2 = r.at_2 + c.at_2;  // P
-        if (at_2 < 0 || at_2 >= extent_1) return nullptr;
-        int const at_3 = r.at_3 + c.at_3;  // Q
-        if (at_3 >= extent_2) return nullptr;
-        return data + r.offset + c.offset + at_2 * stride_2 + at_3;
+    // Whether the output holds the element: it is not cut off.
+    __device__ bool holds(Part const& at) const {
+        return within(at.at_2, extent_1) && within(at.at_3, extent_2);
     }
 };
 

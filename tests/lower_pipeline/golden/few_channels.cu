@@ -102,13 +102,19 @@ struct Finish {
 };
 
 struct Places {
-    static constexpr int kRowsTogether = 16;
+    static constexpr int kRowsTogether = 16, kStoredTogether = 1;
+    static constexpr bool kRowsAdd = false, kColumnsAdd = true;
     float* data;
     int64_t stride_0, stride_1;
     int extent_0, extent_1;
 
     // What rows and columns each add to the place of an element.
-    struct Part { int64_t offset; };
+    struct Part {
+        int64_t offset;
+        __device__ Part operator+(Part const& more) const {
+            return {offset + more.offset};
+        }
+    };
     __device__ Part row(int row, int const* batch) const {
         // Windows across an edge of the image are no places.
         if (row % extent_0 >= extent_1) return {-1};
@@ -117,10 +123,9 @@ struct Places {
     __device__ Part column(int column) const {
         return {column * stride_1};
     }
-    // nullptr if the element is cut off.
-    __device__ float* at(Part const& r, Part const& c) const {
-        if (r.offset < 0) return nullptr;
-        return data + r.offset + c.offset;
+    // Whether the output holds the element: it is not cut off.
+    __device__ bool holds(Part const&) const {
+        return true;
     }
 };
 

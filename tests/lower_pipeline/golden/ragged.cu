@@ -34,21 +34,27 @@ struct Finish {
 };
 
 struct Places {
-    static constexpr int kRowsTogether = 1;
+    static constexpr int kRowsTogether = 1, kStoredTogether = 1;
+    static constexpr bool kRowsAdd = true, kColumnsAdd = true;
     bf16* data;
     int64_t stride_0;
 
     // What rows and columns each add to the place of an element.
-    struct Part { int64_t offset; };
+    struct Part {
+        int64_t offset;
+        __device__ Part operator+(Part const& more) const {
+            return {offset + more.offset};
+        }
+    };
     __device__ Part row(int row, int const* batch) const {
         return {row * stride_0};
     }
     __device__ Part column(int column) const {
         return {column};
     }
-    // nullptr if the element is cut off.
-    __device__ bf16* at(Part const& r, Part const& c) const {
-        return data + r.offset + c.offset;
+    // Whether the output holds the element: it is not cut off.
+    __device__ bool holds(Part const&) const {
+        return true;
     }
 };
 

@@ -14,7 +14,8 @@ namespace fact {
 
 inline constexpr int kRowThreads = 256;
 
-// A tensor with a stride for each dimension.
+// A tensor with a stride for each dimension. The launcher has seen that the last one is 1, and
+// knowing that spares a multiplication for every element.
 template <class T, int kRank>
 struct Tensor {
     T* data;
@@ -25,7 +26,7 @@ struct Tensor {
         static_assert(sizeof...(at) == kRank);
         int64_t offset = 0;
         int d = 0;
-        ((offset += at * strides[d++]), ...);
+        ((offset += ++d < kRank ? at * strides[d - 1] : at), ...);
         return data[offset];
     }
 };
@@ -149,10 +150,8 @@ struct ColumnRow {
     template <class Op, class Value>
     __device__ static auto reduce(int64_t count, Value value) {
         using T = decltype(value(0));
-        __shared__ T parts[kWarps][32];
-        int const warp = threadIdx.x / 32, lane = threadIdx.x % 32;
         T mine = Op::template identity<T>();
-        for (int64_t chunk = warp; chunk < count; chunk += kWarps * kChunk) {
+        for (int64_t chunk = warp(); chunk < count; chunk += kWarps * kChunk) {
             T sum = Op::template identity<T>();
             int64_t const end = min(count, chunk + kWarps * kChunk);
             for (int64_t first = chunk; first < end; first += kWarps * kAtOnce) {
@@ -166,8 +165,48 @@ struct ColumnRow {
             }
             mine = Op::combine(mine, sum);
         }
+        return across_warps<Op, Value>(mine);
+    }
+
+    // The same three for a row of kCount elements, which a thread holds in registers. What it holds
+    // is found by the element's index, which has to be one that `each` or `reduce` gives.
+    template <class T, int kCount>
+    struct Held {
+        static constexpr int kSteps = (kCount + kWarps - 1) / kWarps;
+        T of[kSteps];
+        __device__ T operator()(int i) const { return of[(i - warp()) / kWarps]; }
+    };
+    template <int kCount, class Value>
+    __device__ static auto hold(Value value) {
+        Held<decltype(value(0)), kCount> held;
+#pragma unroll
+        for (int i = 0; i < held.kSteps; ++i)
+            held.of[i] = value(min(warp() + i * kWarps, kCount - 1));
+        return held;
+    }
+    template <int kCount, class Visit>
+    __device__ static void each(Visit visit) {
+#pragma unroll
+        for (int i = 0; i < kCount; i += kWarps)
+            if (warp() + i < kCount) visit(warp() + i);
+    }
+    template <class Op, int kCount, class Value>
+    __device__ static auto reduce(Value value) {
+        auto mine = Op::template identity<decltype(value(0))>();
+        each<kCount>([&](int i) { mine = Op::combine(mine, value(i)); });
+        return across_warps<Op, Value>(mine);
+    }
+
+  private:
+    __device__ static int warp() { return static_cast<int>(threadIdx.x) / 32; }
+
+    // What all warps have of a row, added up in the same order every time.
+    template <class Op, class Value, class T>
+    __device__ static T across_warps(T mine) {
+        __shared__ T parts[kWarps][32];
+        int const lane = static_cast<int>(threadIdx.x) % 32;
         __syncthreads();  // the parts of the previous reduction have been read
-        parts[warp][lane] = mine;
+        parts[warp()][lane] = mine;
         __syncthreads();
         T all = parts[0][lane];
 #pragma unroll

@@ -13,6 +13,11 @@ template <class T, int kCount, int kLength>
 struct Line {
     Neighbours<T, kCount> held[kLength];
 
+    // The elements at `start`, `step` apart.
+    __device__ Line(T const* start, int64_t step) {
+#pragma unroll
+        for (int i = 0; i < kLength; ++i) held[i] = neighbours<kCount>(start[i * step]);
+    }
     // The elements from coordinate `first` on, which would be at `start`, `step` apart. Where they
     // are not inside of the tensor, or `inside_others` says so of the other dimensions, they are
     // `outside`.

@@ -54,6 +54,47 @@ TEST(Rows, SideBySideLeaveTogether) {
     right_for<ColumnRow>({3}, 600);
 }
 
+// Columns minus their sums.
+template <int kLength>
+void held_right_for(std::initializer_list<int> all_rows) {
+    for (const int rows : all_rows)
+        for (const int grid : {1, 3}) {
+            std::vector<float> expected(static_cast<std::size_t>(rows) * kLength);
+            std::vector<float> found(expected.size(), -1.f);
+            const auto value = [](std::size_t at) { return static_cast<float>(at % 11); };
+            for (int row = 0; row < rows; ++row) {
+                float sum = 0;
+                for (int i = 0; i < kLength; ++i)
+                    sum += value(static_cast<std::size_t>(i * rows + row));
+                for (int i = 0; i < kLength; ++i) {
+                    const auto at = static_cast<std::size_t>(i * rows + row);
+                    expected[at] = value(at) - sum;
+                }
+            }
+            emulated::run(
+                {.grid = grid, .threads = kRowThreads, .seed = static_cast<unsigned>(rows)}, [&] {
+                    ColumnRow::each_row(rows, [&](int64_t row) {
+                        const auto place = [&](int64_t i) {
+                            return static_cast<std::size_t>(i * rows + row);
+                        };
+                        const auto x =
+                            ColumnRow::hold<kLength>([&](int i) { return value(place(i)); });
+                        const float sum =
+                            ColumnRow::reduce<Sum, kLength>([&](int i) { return x(i); });
+                        ColumnRow::each<kLength>([&](int i) { found.at(place(i)) = x(i) - sum; });
+                    });
+                });
+            EXPECT_EQ(found, expected) << rows << " rows of " << kLength << " on " << grid;
+        }
+    EXPECT_EQ(emulated::missed_barriers(), 0);
+}
+
+TEST(Rows, SideBySideAreHeld) {
+    held_right_for<1>({1, 33});
+    held_right_for<37>({1, 33, 70});
+    held_right_for<256>({3});
+}
+
 TEST(Rows, OfABlockLeaveTogether) {
     right_for<BlockRow>({1, 5}, 300);
 }

@@ -29,7 +29,8 @@ struct Colours : Convolution {
 TEST(FewTerms, AreAddedUpWithoutAProduct) {
     EXPECT_FALSE(Colours(3, 16).has_product());
     EXPECT_FALSE(Colours(1, 64).has_product());
-    EXPECT_TRUE(Colours(8, 16).has_product());
+    EXPECT_FALSE(Colours(8, 64).has_product());
+    EXPECT_TRUE(Colours(9, 16).has_product());
     EXPECT_TRUE(Colours(3, 128).has_product());
     EXPECT_TRUE(Colours(3, 18).has_product());  // no whole vectors of weights
     EXPECT_TRUE(Colours(3, 0).has_product());   // as many as there may be

@@ -48,6 +48,22 @@ TEST(LowerRows, ColumnMean) {
     expect_golden_kernel(f.kernel);
 }
 
+// The same columns are needed three times: a thread holds its part of them.
+TEST(LowerRows, SoftmaxOfChannelsReadsThemOnce) {
+    Fixture f;
+    f.kernel.name = "channel_softmax";
+    const auto b = f.kernel.dim("B"), c = f.kernel.dim("C"), p = f.kernel.dim("P");
+    const auto x = f.b.param(f.param("x", DType::f32, {b, c, p}));
+    const auto bias = f.b.param(f.param("bias", DType::f32, {c}));
+    f.output("y", DType::f32, f.softmax(f.b.binary(BinaryOp::add, x, bias), c));
+    auto known = f.kernel;
+    expect_golden_kernel(known, {.arch = "sm90a", .extents = {16, 60, 900}});
+    known.name += "_long";  // too long to be held
+    const auto lowered = lower_rows(known, {.arch = "sm90a", .extents = {16, 600, 900}});
+    ASSERT_TRUE(lowered.ok());
+    EXPECT_EQ(lowered->source.find("hold<"), std::string::npos);
+}
+
 TEST(LowerRows, GroupNormTakesAProductOfDimensionsApart) {
     Fixture f;
     f.kernel.name = "group_norm";

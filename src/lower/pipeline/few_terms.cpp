@@ -16,7 +16,7 @@ using ir::DimId;
 using ir::ExprId;
 using Dims = std::vector<DimId>;
 
-constexpr std::int64_t kMostChannels = 4, kMostTerms = 256, kMostFeatures = 64;
+constexpr std::int64_t kMostChannels = 8, kMostTerms = 256, kMostFeatures = 64;
 constexpr std::int64_t kFeatureStep = 4;  // so many weights are read together
 
 Dims joined(Dims list, const Dims& more) {
@@ -26,11 +26,11 @@ Dims joined(Dims list, const Dims& more) {
 
 // A product of weights [features, terms] and windows [images..., terms, places].
 struct Convolution {
-    ExprId weights{};  // [features, terms...] in any order
+    ExprId weights{};  // [features..., terms...] in any order
     ExprId windows{};
-    DimId features{};
-    Dims terms;    // taps and channels
-    Dims results;  // images, features, places
+    Dims features;  // several for features in groups
+    Dims terms;     // taps and channels
+    Dims results;   // images, features, places
 };
 
 class Finder {
@@ -46,12 +46,13 @@ class Finder {
         const auto* weights = std::get_if<ir::View>(&kernel_[product.a].node);
         if (!windows || !weights) return std::nullopt;
         const Dims& a = kernel_[product.a].type.dims;
-        Convolution found{weights->x, *windows, a.front(), kernel_.factors({a.back()}),
-                          kernel_.factors(type.dims)};
+        Convolution found{weights->x, *windows, kernel_.factors({a.front()}),
+                          kernel_.factors({a.back()}), kernel_.factors(type.dims)};
         const auto& window = std::get<ir::Window>(kernel_[*windows].node);
-        const Dims own = kernel_[found.weights].type.dims;
-        const bool plain = a.size() == 2 && kernel_.factors({found.features}).size() == 1 &&
-                           own.size() == found.terms.size() + 1 && ir::contains(own, found.terms) &&
+        const Dims own = kernel_.factors(kernel_[found.weights].type.dims);
+        const bool plain = a.size() == 2 &&
+                           own.size() == found.terms.size() + found.features.size() &&
+                           ir::contains(own, joined(found.terms, found.features)) &&
                            window.places.size() > 1 && window.outside == 0;
         return plain && has_few(found, window) ? std::optional(found) : std::nullopt;
     }
@@ -60,7 +61,7 @@ class Finder {
     bool has_few(const Convolution& convolution, const ir::Window& window) const {
         Dims channels = convolution.terms;
         for (const DimId places : window.places) std::erase(channels, kernel_[places].window->taps);
-        const auto features = count({convolution.features}), terms = count(convolution.terms);
+        const auto features = count(convolution.features), terms = count(convolution.terms);
         const auto of_pixel = count(channels);
         return features && terms && of_pixel && *features % kFeatureStep == 0 &&
                *features <= kMostFeatures && *terms <= kMostTerms && *of_pixel <= kMostChannels;
@@ -88,8 +89,8 @@ ir::Kernel with_sums_of_few_terms(const ir::Kernel& kernel,
         const auto* product = std::get_if<ir::Product>(&expr.node);
         const auto found = product ? Finder(to, extents).find(*product, expr.type) : std::nullopt;
         if (!found) return to.add(std::move(expr));
-        const ExprId by_terms =
-            build.permute(found->weights, joined(found->terms, {found->features}));
+        const ExprId apart = build.view(found->weights, to.factors(to[found->weights].type.dims));
+        const ExprId by_terms = build.permute(apart, joined(found->terms, found->features));
         to.exprs[ir::index(by_terms)].stored = true;
         const Dims all = joined(found->results, found->terms);
         const ExprId each = build.binary(ir::BinaryOp::mul, build.expand(found->windows, all),

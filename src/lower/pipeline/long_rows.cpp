@@ -66,14 +66,16 @@ class Splitter {
                 for (std::size_t e = first; e < to_.exprs.size(); ++e)
                     to_.exprs[e].span = expr.span;
                 to_.exprs[ir::index(*split)].name = expr.name;
-                // Without this, every element would combine the parts again.
-                to_.exprs[ir::index(*split)].stored = expr.stored || is_read_along_row(id);
+                to_.exprs[ir::index(*split)].stored = expr.stored;
+                // If it is not stored, every element combines the parts again.
+                if (is_read_along_row(id)) read_along_row_.push_back(*split);
                 continue;
             }
             ir::for_each_operand(expr.node, [&](ExprId& x) { x = moved(x); });
             moved_[i] = to_.add(std::move(expr));
         }
         for (ir::Output& output : to_.outputs) output.value = moved(output.value);
+        for (const ExprId id : read_along_row_) store(last_of_row(id));
         ir::drop_dead(to_);
         return std::move(to_);
     }
@@ -101,6 +103,26 @@ class Splitter {
                 return true;
         }
         return false;
+    }
+
+    // What is computed from one number for each row and nothing else, as long as nothing else reads
+    // it: a mean for the sum.
+    ExprId last_of_row(ExprId id) const {
+        for (;;) {
+            const auto users = users_of(to_, id);
+            if (users.size() != 1 || to_[id].stored ||
+                std::ranges::count(to_.outputs, id, &ir::Output::value) > 0)
+                return id;
+            const ir::Expr& user = to_[users.front()];
+            bool alone = std::holds_alternative<ir::Unary>(user.node) ||
+                         std::holds_alternative<ir::Binary>(user.node);
+            ir::for_each_operand(user.node, [&](ExprId x) {
+                alone &= x == id || std::holds_alternative<ir::Literal>(to_[x].node) ||
+                         std::holds_alternative<ir::Extent>(to_[x].node);
+            });
+            if (!alone || user.type != to_[id].type) return id;
+            id = users.front();
+        }
     }
 
     std::int64_t extent(DimId dim) const {
@@ -322,7 +344,7 @@ class Splitter {
             const bool whole = !may_split(all[i]);
             const std::int64_t own = extent(all[i]);
             const std::int64_t fits = divisor(own, (whole ? kLongestRow : kMaxPart) / length);
-            if (fits < own && (whole || length * fits < kMinPart)) break;
+            if (fits < own && (whole || fits == 1 || length * fits < kMinPart)) break;
             parts.inner.insert(parts.inner.begin(), fits == own ? all[i] : split(all[i], fits));
             length *= fits;
             if (fits != own) break;
@@ -384,7 +406,8 @@ class Splitter {
     std::vector<ExprId> moved_;  // from_ to to_
     std::vector<bool> live_ = ir::reachable(from_);
     const bool has_product_ = has_product(from_);
-    std::map<ExprId, Split> split_;  // by the reduction in from_
+    std::map<ExprId, Split> split_;       // by the reduction in from_
+    std::vector<ExprId> read_along_row_;  // combined reductions, in to_
 };
 
 }  // namespace

@@ -3,8 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <set>
 
+#include "ir/needed.h"
 #include "lower/rows/record.h"
+#include "lower/rows/register_values.h"
 #include "lower/rows/rows_text.h"
 #include "lower/rows/source.h"
 
@@ -14,7 +17,10 @@ namespace {
 
 class ElementWriter : RowsText {
   public:
-    ElementWriter(const ir::Kernel& kernel, const RowsForm& form) : RowsText(kernel, form) {}
+    ElementWriter(const ir::Kernel& kernel, const RowsForm& form)
+        : RowsText(kernel, form), held_(held_length(kernel, form)) {
+        if (held_ > 0) in_registers_ = values_in_registers(kernel, form);
+    }
 
     std::string write() {
         preamble(form_.scan ? "scan" : "rows");
@@ -41,10 +47,46 @@ class ElementWriter : RowsText {
                                            wide ? "int64_t" : "int"),
                                ");");
         decompose("row", form_.rows, wide);
+        if (held_ > 0) hold_params();
         for (const ir::ExprId id : form_.order)
             if (const auto* reduce = std::get_if<ir::Reduce>(&kernel_[id].node))
                 reduction(id, *reduce);
         store();
+    }
+
+    // Declares what the thread holds of tensors that differ from row to row.
+    void hold_params() {
+        for (const ir::ExprId id : form_.order)
+            if (is_held_param(kernel_, form_, id)) hold(id);
+    }
+
+    // Declares what `root` is computed from and other passes over the row need, too.
+    void hold_values(ir::ExprId root) {
+        const auto needed = ir::needed_for(
+            kernel_, {root}, [&](ir::ExprId id) { return !varies(id) || text_.has(id); });
+        for (const ir::ExprId id : form_.order)
+            if (in_registers_.contains(id) && !text_.has(id) && needed[ir::index(id)]) {
+                declare(text_, id, false);
+                hold(id);
+            }
+    }
+
+    void hold(ir::ExprId id) {
+        const auto* param = std::get_if<ir::Param>(&kernel_[id].node);
+        const std::string name =
+            text_.fresh(param ? kernel_.params[param->index].name : kernel_[id].name);
+        {
+            auto body =
+                out_.block(fmt::format("auto const {} = Row::hold<{}>({}", name, held_, lambda()),
+                           ");", kernel_.line_of(kernel_[id].span));
+            ExpressionText inside = text_;
+            if (form_.over.size() > 1) decompose("at", form_.over, false);
+            if (!param) declare(inside, id, true);
+            out_.line(fmt::format("return {};", param ? load(*param, {}) : inside.use(id)));
+        }
+        text_.set(id,
+                  fmt::format("{}({})", name,
+                              form_.over.size() > 1 ? "at" : coordinates_.at(form_.over.front())));
     }
 
     std::string load(const ir::Param& param, const Flips& flips) const override {
@@ -55,11 +97,13 @@ class ElementWriter : RowsText {
     std::string lambda() const {
         return form_.over.size() == 1
                    ? fmt::format("[&](int {})", coordinates_.at(form_.over.front()))
-                   : "[&](int64_t at)";
+               : unrolled() > 0 ? "[&](int at)"
+                                : "[&](int64_t at)";
     }
 
-    // How many elements a thread reduces by itself, if that is a constant; else 0.
+    // How many elements of a row are taken in straight-line code; 0 for a loop.
     std::int64_t unrolled() const {
+        if (held_ > 0) return held_;
         if (row_shape(kernel_, form_).type != "ThreadRow") return 0;
         std::int64_t length = 1;
         for (const ir::DimId dim : form_.over) length *= kernel_[dim].extent.value_or(0);
@@ -68,13 +112,13 @@ class ElementWriter : RowsText {
 
     void reduction(ir::ExprId id, const ir::Reduce& reduce) {
         declare(text_, reduce.x, false);
+        hold_values(reduce.x);
         const std::string name = text_.fresh(kernel_[id].name);
         const std::string op(ir::info(reduce.op).kernels_name);
         const std::int64_t length = unrolled();
         const std::string begin =
             length == 0 ? fmt::format("Row::reduce<{}>({}, {}", op, count(form_.over), lambda())
-            : form_.over.size() == 1 ? fmt::format("Row::reduce<{}, {}>({}", op, length, lambda())
-                                     : fmt::format("Row::reduce<{}, {}>([&](int at)", op, length);
+                        : fmt::format("Row::reduce<{}, {}>({}", op, length, lambda());
         {
             auto body = out_.block(fmt::format("auto const {} = {}", name, begin), ");",
                                    kernel_.line_of(kernel_[id].span));
@@ -90,6 +134,7 @@ class ElementWriter : RowsText {
         bool any_in_row = false;
         for (const ir::Output& output : kernel_.outputs) {
             declare(text_, output.value, false);
+            if (in_row(output)) hold_values(output.value);
             any_in_row |= in_row(output);
         }
         if (form_.over.empty()) {
@@ -106,12 +151,13 @@ class ElementWriter : RowsText {
                 store_scanned(std::get<ir::Scan>(kernel_[*form_.scan].node));
                 continue;
             }
-            auto body =
-                out_.block(inside ? fmt::format("Row::each({}, {}", count(form_.over), lambda())
-                                  : "Row::once([&]",
-                           ");");
+            auto body = out_.block(
+                !inside     ? "Row::once([&]"
+                : held_ > 0 ? fmt::format("Row::each<{}>({}", held_, lambda())
+                            : fmt::format("Row::each({}, {}", count(form_.over), lambda()),
+                ");");
             ExpressionText text = text_;
-            if (inside && form_.over.size() > 1) decompose("at", form_.over);
+            if (inside && form_.over.size() > 1) decompose("at", form_.over, held_ == 0);
             store_outputs(text, inside);
         }
     }
@@ -153,6 +199,9 @@ class ElementWriter : RowsText {
         const std::string turned = fmt::format("{} - 1 - at", count(form_.over));
         decompose(form_.over.size() > 1 ? fmt::format("({})", turned) : turned, form_.over);
     }
+
+    const std::int64_t held_;  // elements of a row that a thread block holds in registers; 0: none
+    std::set<ir::ExprId> in_registers_;  // computed values that are held
 };
 
 }  // namespace

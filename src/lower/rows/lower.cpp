@@ -27,9 +27,10 @@ Lowered with_vectors(const ir::Kernel& kernel, const VectorForm& form, const Row
 // A copy of a kernel whose extents become constants one by one.
 class FixedKernel {
   public:
-    FixedKernel(const ir::Kernel& kernel, const RowsFacts& facts) : kernel(kernel), facts_(facts) {}
+    FixedKernel(const ir::Kernel& kernel, const RowsFacts& facts)
+        : kernel(kernel), facts_(&facts) {}
 
-    std::int64_t known(ir::DimId dim) const { return facts_.known(kernel, dim); }
+    std::int64_t known(ir::DimId dim) const { return facts_->known(kernel, dim); }
     void fix(ir::DimId dim) {
         if (kernel[dim].extent || known(dim) < 1) return;
         extents.push_back({dim, known(dim)});
@@ -40,7 +41,7 @@ class FixedKernel {
     std::vector<FixedExtent> extents;
 
   private:
-    const RowsFacts& facts_;
+    const RowsFacts* facts_;
 };
 
 // The kernel for windows. A thread divides by the extents of the rows to find its window, so these
@@ -105,7 +106,11 @@ Result<Lowered> lower_rows(const ir::Kernel& original, const RowsFacts& facts) {
         return with_vectors(kernel, *vectors, facts);
     if (const auto turned = turned_form(kernel, *form, facts))
         return with_tiles(kernel, *turned, facts);
-    return Lowered{element_rows_source(kernel, *form), rows_record(kernel, *form, facts.arch)};
+    FixedKernel fixed(kernel, facts);
+    for (const ir::DimId dim : form->over) fixed.fix(dim);
+    if (held_length(fixed.kernel, *form) == 0) fixed = FixedKernel(kernel, facts);
+    return Lowered{element_rows_source(fixed.kernel, *form),
+                   rows_record(fixed.kernel, *form, facts.arch), fixed.extents};
 }
 
 }  // namespace fact::lower

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "ir/dims.h"
 #include "lower/record/extent_terms.h"
 #include "lower/record/record_parts.h"
 
@@ -11,7 +12,8 @@ namespace fact::lower {
 
 namespace {
 
-constexpr std::int64_t kShortRow = 32;  // the longest row that one thread takes
+constexpr std::int64_t kShortRow = 32;   // the longest row that one thread takes
+constexpr std::int64_t kMostHeld = 384;  // elements of rows that ColumnRow holds
 // The same for windows: neighbouring rows overlap, and threads that share one would read little.
 constexpr std::int64_t kShortWindow = 1024;
 
@@ -61,8 +63,8 @@ bool contiguous_across_rows(const ir::Kernel& kernel, const RowsForm& form) {
     for (const ir::Tensor& param : kernel.params) {
         const auto dims = kernel.factors(param.type.dims);
         if (std::none_of(dims.begin(), dims.end(), is_along_row)) continue;
-        // The same for all rows: every lane reads the same element.
-        if (std::all_of(dims.begin(), dims.end(), is_along_row)) continue;
+        // The same for neighbouring rows: every lane reads the same element.
+        if (std::ranges::find(dims, form.rows.back()) == dims.end()) continue;
         if (dims.back() != form.rows.back()) return false;
         any = true;
     }
@@ -87,6 +89,19 @@ RowShape row_shape(const ir::Kernel& kernel, const RowsForm& form) {
 }
 
 namespace {
+
+// Whether rows are gone through more than once: to reduce them, and then for more.
+bool needed_again(const ir::Kernel& kernel, const RowsForm& form) {
+    const auto reductions = std::ranges::count_if(form.order, [&](ir::ExprId id) {
+        return std::holds_alternative<ir::Reduce>(kernel[id].node);
+    });
+    const bool in_row = std::ranges::any_of(kernel.outputs, [&](const ir::Output& output) {
+        return std::ranges::any_of(kernel.factors(output.tensor.type.dims), [&](ir::DimId dim) {
+            return std::ranges::find(form.over, dim) != form.over.end();
+        });
+    });
+    return reductions + (in_row ? 1 : 0) > 1;
+}
 
 // A product of this many extents, each at least two, exceeds any int.
 constexpr std::size_t kMaxFactors = 31;
@@ -176,6 +191,24 @@ int row_dims(const ir::Kernel& kernel, const std::vector<ir::DimId>& row, std::s
 }
 
 }  // namespace
+
+bool is_held_param(const ir::Kernel& kernel, const RowsForm& form, ir::ExprId id) {
+    const auto dims = kernel.factors(kernel[id].type.dims);
+    return std::holds_alternative<ir::Param>(kernel[id].node) &&
+           ir::contains(dims, form.rows.back()) &&
+           std::ranges::any_of(form.over, [&](ir::DimId dim) { return ir::contains(dims, dim); });
+}
+
+std::int64_t held_length(const ir::Kernel& kernel, const RowsForm& form) {
+    if (form.over.empty() || form.scan || row_shape(kernel, form).type != "ColumnRow") return 0;
+    std::int64_t length = 1;
+    for (const ir::DimId dim : form.over) length *= kernel[dim].extent.value_or(kMostHeld + 1);
+    const auto tensors = std::ranges::count_if(
+        form.order, [&](ir::ExprId id) { return is_held_param(kernel, form, id); });
+    return length * std::max<std::int64_t>(1, tensors) <= kMostHeld && needed_again(kernel, form)
+               ? length
+               : 0;
+}
 
 LaunchRecord element_record(const ir::Kernel& kernel, const RowsForm& form, std::string_view arch,
                             std::string_view schedule) {

@@ -21,6 +21,12 @@ struct RowShape {
 };
 RowShape row_shape(const ir::Kernel& kernel, const RowsForm& form);
 
+// The length of rows that ColumnRow holds in registers, because they are needed more than once; 0
+// if it does not. The length has to be a constant.
+std::int64_t held_length(const ir::Kernel& kernel, const RowsForm& form);
+// Whether the value is a parameter of which it holds a thread's part.
+bool is_held_param(const ir::Kernel& kernel, const RowsForm& form, ir::ExprId id);
+
 // A record with the kernel's arguments in one launch, whose grid and block are left to the caller.
 LaunchRecord element_record(const ir::Kernel& kernel, const RowsForm& form, std::string_view arch,
                             std::string_view schedule);

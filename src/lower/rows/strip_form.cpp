@@ -17,7 +17,8 @@ using ir::ExprId;
 constexpr std::int64_t kManyThreads = 132 * 1024;  // that keep a GPU busy
 constexpr std::int64_t kMostRegisters = 96;        // for sums and what a line holds
 constexpr std::int64_t kMostTaps = 1024;           // of a window
-constexpr int kMostNeighbours = 8, kMostPlaces = 4, kMostPlacesOfOne = 8, kMostFeatures = 16;
+constexpr int kMostNeighbours = 8, kMostPlaces = 4, kMostPlacesOfOne = 16;
+constexpr int kMostFeatures = 16, kFewestFeatures = 4;  // fewer are less than a load's 16 bytes
 
 class Chooser {
   public:
@@ -34,8 +35,10 @@ class Chooser {
         choose_neighbours();
         while (found_.num_neighbours > 1 && registers(1) > kMostRegisters)
             found_.num_neighbours /= 2;
+        while (found_.num_features > 1 && registers(1) > kMostRegisters) found_.num_features /= 2;
         if (registers(1) > kMostRegisters) return std::nullopt;
         choose_places();
+        share_evenly();
         return found_;
     }
 
@@ -116,7 +119,6 @@ class Chooser {
             const ir::Tensor& tensor = kernel_.params[param];
             if (!has(tensor, found_.strip)) continue;
             if (has(tensor, found_.neighbours)) return false;
-            reads_strip_ = true;
         }
         return std::ranges::all_of(kernel_.outputs, [&](const ir::Output& output) {
             return info(output.tensor.type.dtype).floating &&
@@ -190,8 +192,6 @@ class Chooser {
             rows *= std::max<std::int64_t>(1, facts_.known(kernel_, dim));
         const std::int64_t extent = *kernel_[found_.strip].extent;
         const auto fits = [&](std::int64_t count) {
-            // The reduction does not ask whether a place exists.
-            if (reads_strip_ && extent % count != 0) return false;
             return count <= extent && registers(count) <= kMostRegisters &&
                    rows / (found_.num_features * found_.num_neighbours * count) >= kManyThreads;
         };
@@ -203,10 +203,29 @@ class Chooser {
             }
     }
 
+    // Fewer features may leave room for more places: a weight is then read for more sums, and with
+    // as many sums as before the loads are fewer.
+    void share_evenly() {
+        const auto loads_of_sum = [&](const StripForm& form) {
+            const std::int64_t taps = *kernel_[kernel_[form.strip].window->taps].extent;
+            const std::int64_t line = line_length(kernel_, form.strip, form.num_places);
+            return static_cast<double>(line * form.num_neighbours + taps * form.num_features) /
+                   static_cast<double>(form.num_places * form.num_neighbours * taps *
+                                       form.num_features);
+        };
+        StripForm best = found_;
+        while (found_.num_features > kFewestFeatures) {
+            found_.num_features /= 2;
+            found_.num_places = 1;
+            choose_places();
+            if (loads_of_sum(found_) < loads_of_sum(best)) best = found_;
+        }
+        found_ = best;
+    }
+
     const ir::Kernel& kernel_;
     const RowsFacts& facts_;
     StripForm found_;
-    bool reads_strip_ = false;  // the reduction reads a tensor along the strip
 };
 
 }  // namespace

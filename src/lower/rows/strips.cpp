@@ -5,6 +5,8 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <span>
+#include <tuple>
 
 #include "ir/dims.h"
 #include "ir/needed.h"
@@ -20,7 +22,7 @@ namespace {
 using ir::DimId;
 using ir::ExprId;
 
-constexpr std::int64_t kMostUnrolled = 16;  // taps in straight-line code
+constexpr std::int64_t kMostUnrolled = 640;  // steps of sums in straight-line code
 // With more in a thread, nvcc would take more registers than two blocks at a time have. With fewer,
 // it takes few, and to be told of two blocks would make it take more.
 constexpr int kManySums = 16;
@@ -40,8 +42,7 @@ class StripsWriter : RowsText {
         preamble("strips");
         arguments();
         out_.line();
-        for (const char* word : {"args", "item", "at", "F", "feature", "place", "i"})
-            text_.reserve(word);
+        for (const char* word : {"args", "item", "F", "feature", "place", "i"}) text_.reserve(word);
         for (const auto* dims : {&form_.rows, &form_.over})
             for (const DimId dim : *dims) name_coordinate(text_, dim);
         entry();
@@ -84,6 +85,9 @@ class StripsWriter : RowsText {
             if (i > 0) at += " % " + counts[i];
             const int step = step_of(dim);
             if (step > 1) at += fmt::format(" * {}", step);
+            // The last strip overlaps the one before, so that every place of a thread exists.
+            if (dim == strips_.strip && *kernel_[dim].extent % step != 0)
+                at = fmt::format("min({}, {})", at, *kernel_[dim].extent - step);
             if (counts[i] == "1") at = "0";
             out_.line(fmt::format("int const {} = {};", coordinates_.at(dim), at));
             if (i > 0) inner *= std::stoll(counts[i]);
@@ -92,30 +96,40 @@ class StripsWriter : RowsText {
         store();
     }
 
-    // The loop over taps; along the strip, a line of the images serves all places and taps.
+    // The loops over channels and taps; along the strip, a line of the images serves all places and
+    // taps.
     void reduction() {
         const auto& reduce = std::get<ir::Reduce>(kernel_[strips_.reduction].node);
         const DimId taps = rule_of(kernel_, strips_.strip).taps;
         Dims others;
-        std::int64_t all = *kernel_[taps].extent;
         for (const DimId dim : form_.over)
-            if (dim != taps) others.push_back(dim), all *= *kernel_[dim].extent;
+            if (dim != taps) others.push_back(dim);
+        std::ranges::stable_partition(others, [&](DimId dim) {
+            return std::ranges::none_of(
+                window_.places, [&](DimId places) { return rule_of(kernel_, places).taps == dim; });
+        });
         const std::string name = text_.fresh(kernel_[strips_.reduction].name);
         out_.line(fmt::format("Reduced<{}, {}, {}> {}{};", ir::info(reduce.op).kernels_name,
                               strips_.num_places, strips_.num_neighbours, name,
                               strips_.features ? fmt::format("[{}]", strips_.num_features) : ""),
                   kernel_.line_of(kernel_[strips_.reduction].span));
-        if (others.empty()) {
-            add_line(name, taps, reduce.x);
-        } else {
-            out_.line(all > kMostUnrolled ? "#pragma unroll 1" : "#pragma unroll");
-            const std::string at = others.size() == 1 ? coordinates_.at(others.front()) : "at";
-            auto loop = out_.block(fmt::format("for (int {0} = 0; {0} < {1}; ++{0})", at,
-                                               all / *kernel_[taps].extent));
-            if (others.size() > 1) decompose("at", others, false);
-            add_line(name, taps, reduce.x);
-        }
+        each_of(others, [&] { add_line(name, taps, reduce.x); });
         text_.set(strips_.reduction, of_feature(name) + ".at(place, i)");
+    }
+
+    // Loops over these dimensions, of which the innermost are straight-line code as long as that is
+    // short.
+    template <class Body>
+    void each_of(std::span<const DimId> dims, const Body& body) {
+        if (dims.empty()) return body();
+        const DimId dim = dims.front();
+        std::int64_t steps = *kernel_[rule_of(kernel_, strips_.strip).taps].extent *
+                             strips_.num_features * strips_.num_places * strips_.num_neighbours;
+        for (const DimId inner : dims) steps *= *kernel_[inner].extent;
+        out_.line(steps > kMostUnrolled ? "#pragma unroll 1" : "#pragma unroll");
+        auto loop = out_.block(
+            fmt::format("for (int {0} = 0; {0} < {1}; ++{0})", coordinates_.at(dim), extent(dim)));
+        each_of(dims.subspan(1), body);
     }
 
     std::string of_feature(const std::string& name) const {
@@ -163,6 +177,7 @@ class StripsWriter : RowsText {
         const ir::Tensor& images = kernel_.params[strips_.images];
         std::string inside_others;
         DimId along{};
+        bool all_inside = true;  // of the images, as all windows are
         for (const DimId places : window_.places) {
             const ir::WindowRule& rule = rule_of(kernel_, places);
             std::string at = coordinates_.at(places);
@@ -176,21 +191,26 @@ class StripsWriter : RowsText {
                 at += fmt::format(" {} {}", rule.before > 0 ? '-' : '+', std::abs(rule.before));
             name_coordinate(text, rule.of);
             out_.line(fmt::format("int const {} = {};", coordinates_[rule.of], at));
+            const bool is_padded = rule.before > 0 || rule.after > 0;
+            all_inside &= !is_padded;
             if (is_strip)
                 along = rule.of;
-            else if (rule.before > 0 || rule.after > 0)
+            else if (is_padded)
                 inside_others +=
                     fmt::format("{}inside({}, {})", inside_others.empty() ? "" : " && ",
                                 coordinates_[rule.of], extent(rule.of));
         }
         line_ = text.fresh(images.name);
-        out_.line(fmt::format(
-            "Line<{}, {}, {}> const {}(&{}, args.{}.strides[{}], {}, {}, {}, {});",
-            info(images.type.dtype).cuda, strips_.num_neighbours,
-            line_length(kernel_, strips_.strip, strips_.num_places), line_, element(images),
-            emit::identifier(images.name), ir::position(images.type.dims, along),
-            coordinates_[along], extent(along), inside_others.empty() ? "true" : inside_others,
-            emit::float_literal(window_.outside)));
+        const std::string where =
+            all_inside ? ""
+                       : fmt::format(", {}, {}, {}, {}", coordinates_[along], extent(along),
+                                     inside_others.empty() ? "true" : inside_others,
+                                     emit::float_literal(window_.outside));
+        out_.line(fmt::format("Line<{}, {}, {}> const {}(&{}, args.{}.strides[{}]{});",
+                              info(images.type.dtype).cuda, strips_.num_neighbours,
+                              line_length(kernel_, strips_.strip, strips_.num_places), line_,
+                              element(images), emit::identifier(images.name),
+                              ir::position(images.type.dims, along), where));
         coordinates_ = outer;
     }
 
@@ -251,7 +271,45 @@ class StripsWriter : RowsText {
         }
     }
 
+    // "feature * args.y.strides[1] + place * args.y.strides[2]": from the first result of a thread
+    // to another; "" if the thread has one. The strides of dimensions that are not whole ones of
+    // the tensor's are multiplied by the extents after them.
+    std::string steps(const ir::Tensor& tensor) const {
+        std::string text;
+        for (const auto& [dim, step, count] :
+             {std::tuple{strips_.features.value_or(strips_.strip), "feature", strips_.num_features},
+              std::tuple{strips_.strip, "place", strips_.num_places}}) {
+            if (count == 1) continue;
+            for (std::size_t d = 0; d < tensor.type.dims.size(); ++d) {
+                const Dims factors = kernel_.factors({tensor.type.dims[d]});
+                const auto at = std::ranges::find(factors, dim);
+                if (at == factors.end()) continue;
+                text += fmt::format("{}{}", text.empty() ? "" : " + ", step);
+                if (d + 1 < tensor.type.dims.size())
+                    text += fmt::format(" * args.{}.strides[{}]", emit::identifier(tensor.name), d);
+                for (auto inner = at + 1; inner != factors.end(); ++inner)
+                    text += " * " + extent(*inner);
+            }
+        }
+        return text;
+    }
+
+    // Declares where a thread's first results go: the others are found from there by additions.
+    void find_first_results() {
+        for (const ir::Output& output : kernel_.outputs) {
+            const std::string to = steps(output.tensor);
+            if (to.empty()) {
+                results_.push_back(element(output.tensor));
+                continue;
+            }
+            const std::string first = text_.fresh(output.tensor.name + "_first");
+            out_.line(fmt::format("auto* const {} = &{};", first, element(output.tensor)));
+            results_.push_back(fmt::format("{}[{}]", first, to));
+        }
+    }
+
     void store() {
+        find_first_results();
         if (!strips_.features) return store_places();
         const auto outer = coordinates_;
         coordinates_[*strips_.features] += " + feature";
@@ -270,17 +328,15 @@ class StripsWriter : RowsText {
         out_.line("#pragma unroll");
         auto loop =
             out_.block(fmt::format("for (int place = 0; place < {}; ++place)", strips_.num_places));
-        if (*kernel_[strips_.strip].extent % strips_.num_places != 0)
-            out_.line(fmt::format("if ({} + place >= {}) break;", coordinates_.at(strips_.strip),
-                                  extent(strips_.strip)));
         const auto outer = coordinates_;
         coordinates_[strips_.strip] += " + place";
         const auto inner = coordinates_;
-        for (const ir::Output& output : kernel_.outputs) {
+        for (std::size_t i = 0; i < kernel_.outputs.size(); ++i) {
+            const ir::Output& output = kernel_.outputs[i];
             ExpressionText text = text_;
             read_neighbours(text, {output.value});
             auto body = out_.block(fmt::format("store_neighbours<{}>({}, [&](int i)",
-                                               strips_.num_neighbours, element(output.tensor)),
+                                               strips_.num_neighbours, results_[i]),
                                    ");");
             coordinates_[strips_.neighbours] += " + i";
             declare(text, output.value, false);
@@ -307,7 +363,8 @@ class StripsWriter : RowsText {
 
     const StripForm& strips_;
     const ir::Window& window_;
-    std::string line_;  // what the windows see
+    std::string line_;                  // what the windows see
+    std::vector<std::string> results_;  // where the outputs' elements go
 };
 
 }  // namespace

@@ -201,7 +201,9 @@ std::optional<TurnedForm> turned_form(const ir::Kernel& kernel, const RowsForm& 
     const auto& to = output.type.dims;
     if (to.size() < 2 || !is_plain(kernel, to) || !info(output.type.dtype).floating)
         return std::nullopt;
-    TurnedForm turned{form, {}, {}, to.back()};
+    TurnedForm turned;
+    turned.dims = form;
+    turned.row = to.back();
     bool any = false;
     for (std::size_t i = 0; i < kernel.params.size(); ++i) {
         const auto& from = kernel.params[i].type.dims;

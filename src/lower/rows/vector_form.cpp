@@ -135,8 +135,11 @@ class VectorFormChooser {
             if (access == Access::unsupported) return false;
             const bool vectors = access == Access::vectors;
             result_.access.push_back(vectors ? info(tensor.type.dtype).bytes : 0);
+            const auto dims = kernel_.factors(tensor.type.dims);
+            any_across_row_ |= !vectors && ir::contains(dims, row);
             if (!vectors) continue;
-            any_along_row_ = true;
+            // One that is the same for all rows does not say how rows lie in memory.
+            (dims.size() > row.size() ? any_along_row_ : any_repeated_) = true;
             // One entry per row of this tensor that is loaded to compute one row of the output.
             std::set<Flips> flips_across_rows;
             for (Flips flips : flips_of[static_cast<std::uint32_t>(i)]) {
@@ -163,7 +166,7 @@ class VectorFormChooser {
             if (vectors) narrowest_ = std::min(narrowest_, info(output.tensor.type.dtype).bytes);
             any_along_row_ |= vectors;
         }
-        return any_along_row_;
+        return any_along_row_ || (any_repeated_ && !any_across_row_);
     }
 
     // Also widens `access` to the vector, but to at most 16 bytes and the tensor's alignment.
@@ -238,6 +241,8 @@ class VectorFormChooser {
     double prefetched_ = 0;        // registers per element for what is prefetched
     int narrowest_ = 8;            // bytes of the smallest element type
     bool any_along_row_ = false;   // whether any parameter or output is accessed by vectors
+    bool any_repeated_ = false;    // the same of parameters that are the same for all rows
+    bool any_across_row_ = false;  // whether the row of a parameter is elsewhere in memory
     std::int64_t flip_group_ = 1;  // elements of the largest group that a flip reverses in the row
 };
 

@@ -36,39 +36,40 @@ struct Arguments {
 extern "C" __global__ void __launch_bounds__(kRowThreads, 2)
 colours_1_kernel(__grid_constant__ Arguments const args) {
     using F = Functions<float>;
-    ThreadRow::each_row(args.B * 2 * 32 * 130, [&](int item) {
+    ThreadRow::each_row(args.B * 8 * 8 * 130, [&](int item) {
         int const q = item % 130;
-        int const p = item / 130 % 32 * 4;
-        int const f = item / 4160 % 2 * 16;
+        int const p = min(item / 130 % 8 * 16, 110);
+        int const f = item / 1040 % 8 * 4;
         int const b = item / 8320;
-        Reduced<Sum, 4, 1> t0[16];
+        Reduced<Sum, 16, 1> t0[4];
         #pragma unroll 1
-        for (int at = 0; at < 9; ++at) {
-            int const c = at % 3;
-            int const s = at / 3;
-            int const h = p - 1;
-            int const w = q + s - 1;
-            Line<float, 1, 6> const x(&args.x(b, c, h, w), args.x.strides[2], h, 126, inside(w, 130), 0.f);
+        for (int c = 0; c < 3; ++c) {
             #pragma unroll
-            for (int r = 0; r < 3; ++r) {
-                auto const t1 = neighbours<16>(args.t(r, s, c, f));
+            for (int s = 0; s < 3; ++s) {
+                int const h = p - 1;
+                int const w = q + s - 1;
+                Line<float, 1, 18> const x(&args.x(b, c, h, w), args.x.strides[2], h, 126, inside(w, 130), 0.f);
                 #pragma unroll
-                for (int feature = 0; feature < 16; ++feature) {
-                    t0[feature].add([&](int place, int i) {
-                        float const t2 = x.at(place + r, i);
-                        float const t3 = t2 * t1[feature];
-                        return t3;
-                    });
+                for (int r = 0; r < 3; ++r) {
+                    auto const t1 = neighbours<4>(args.t(r, s, c, f));
+                    #pragma unroll
+                    for (int feature = 0; feature < 4; ++feature) {
+                        t0[feature].add([&](int place, int i) {
+                            float const t2 = x.at(place + r, i);
+                            float const t3 = t2 * t1[feature];
+                            return t3;
+                        });
+                    }
                 }
             }
         }
+        auto* const y_first = &args.y(b, f, p, q);
         #pragma unroll
-        for (int feature = 0; feature < 16; ++feature) {
+        for (int feature = 0; feature < 4; ++feature) {
             float const bias = widen(args.bias(f + feature));
             #pragma unroll
-            for (int place = 0; place < 4; ++place) {
-                if (p + place >= 126) break;
-                store_neighbours<1>(args.y(b, f + feature, p + place, q), [&](int i) {
+            for (int place = 0; place < 16; ++place) {
+                store_neighbours<1>(y_first[feature * args.y.strides[1] + place * args.y.strides[2]], [&](int i) {
                     float const t1 = t0[feature].at(place, i) + bias;
                     return t1;
                 });

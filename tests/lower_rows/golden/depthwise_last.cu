@@ -15,7 +15,7 @@ depthwise_last_kernel(__grid_constant__ Arguments const args) {
     using F = Functions<bf16>;
     ThreadRow::each_row(args.B * 30 * 8 * 8, [&](int item) {
         int const c = item % 8 * 8;
-        int const q = item / 8 % 8 * 4;
+        int const q = min(item / 8 % 8 * 4, 26);
         int const p = item / 64 % 30;
         int const b_at = item / 1920;
         Reduced<Sum, 4, 8> t0;
@@ -34,11 +34,11 @@ depthwise_last_kernel(__grid_constant__ Arguments const args) {
                 });
             }
         }
+        auto* const y_first = &args.y(b_at, p, q, c);
         auto const b = neighbours<8>(args.b(c));
         #pragma unroll
         for (int place = 0; place < 4; ++place) {
-            if (q + place >= 30) break;
-            store_neighbours<8>(args.y(b_at, p, q + place, c), [&](int i) {
+            store_neighbours<8>(y_first[place * args.y.strides[2]], [&](int i) {
                 float const t1 = t0.at(place, i) + b[i];
                 return t1;
             });

@@ -5,6 +5,7 @@
 #include <set>
 
 #include "ir/dims.h"
+#include "ir/needed.h"
 #include "ir/reorderings.h"
 #include "lower/product/scattered_output.h"
 #include "support/result.h"
@@ -33,6 +34,7 @@ class WindowMover {
             ir::Expr expr = from_.exprs[i];
             if (const auto* window = std::get_if<ir::Window>(&expr.node);
                 window && !is_in_memory(window->x)) {
+                places_ = window->places;
                 if (is_pointwise(window->x)) {
                     copies_.push_back(moved(expr, *window));
                     continue;
@@ -50,39 +52,85 @@ class WindowMover {
 
   private:
     bool is_in_memory(ExprId id) const {
-        const ir::Expr& behind = from_[ir::behind_reorderings(from_, id)];
-        return behind.stored || std::holds_alternative<ir::Param>(behind.node);
+        const ExprId behind = ir::behind_reorderings(from_, id);
+        return from_[behind].stored || stored_.contains(behind) || stored_.contains(id) ||
+               std::holds_alternative<ir::Param>(from_[behind].node);
     }
 
-    // Whether the value is computed element by element from tensors in memory.
-    bool is_pointwise(ExprId root) const {
+    // Whether the value is computed element by element from tensors in memory, or from what has to
+    // be there because it is normalised: its statistics read it, too. Then these are stored.
+    bool is_pointwise(ExprId root) {
         std::set<ExprId> seen;
-        std::vector<ExprId> open{root};
+        std::vector<ExprId> open{root}, statistics, normalised;
         while (!open.empty()) {
             const ExprId id = open.back();
             open.pop_back();
-            if (!seen.insert(id).second || is_in_memory(id)) continue;
-            const bool pointwise = std::visit(
+            if (!seen.insert(id).second) continue;
+            const bool varies = has_windowed_dims(id);
+            if (is_in_memory(id)) {
+                if (!varies) statistics.push_back(id);
+                continue;
+            }
+            const ExprId behind = ir::behind_reorderings(from_, id);
+            enum class Kind { pointwise, computed, other };
+            const Kind kind = std::visit(
                 overloaded{
                     [](const one_of<ir::Literal, ir::Index, ir::Extent, ir::Unary, ir::Binary,
                                     ir::Select, ir::Cast, ir::Permute, ir::Expand> auto&) {
-                        return true;
+                        return Kind::pointwise;
                     },
-                    [](const one_of<ir::Param, ir::View, ir::Flip, ir::Window, ir::Reduce, ir::Scan,
-                                    ir::Product, ir::Attention, ir::LogSumExp> auto&) {
-                        return false;
+                    [&](const ir::View& view) {
+                        return keeps_windowed_dims(view.x, id) ? Kind::pointwise : Kind::computed;
                     },
+                    [](const one_of<ir::Reduce, ir::Product> auto&) { return Kind::computed; },
+                    [](const one_of<ir::Param, ir::Flip, ir::Window, ir::Scan, ir::Attention,
+                                    ir::LogSumExp> auto&) { return Kind::other; },
                 },
-                from_[id].node);
-            if (!pointwise) return false;
+                from_[is_computed(behind) ? behind : id].node);
+            if (kind == Kind::other) return false;
+            if (kind == Kind::computed) {
+                // Windows look along whole dimensions of what is in memory.
+                (varies ? normalised : statistics)
+                    .push_back(keeps_windowed_dims(behind, id) ? behind : id);
+                continue;
+            }
             ir::for_each_operand(from_[id].node, [&](ExprId x) { open.push_back(x); });
         }
+        const auto read = ir::needed_for(from_, statistics, [](ExprId) { return false; });
+        if (!std::ranges::all_of(normalised, [&](ExprId id) { return read[index(id)]; }))
+            return false;
+        normalised.insert(normalised.end(), statistics.begin(), statistics.end());
+        for (const ExprId id : normalised)
+            if (!is_in_memory(id)) {
+                stored_.insert(id);
+                to_.exprs[index(copies_[index(id)])].stored = true;
+            }
         return true;
+    }
+
+    bool has_windowed_dims(ExprId id) const {
+        const auto dims = from_.factors(from_[id].type.dims);
+        return std::ranges::any_of(places_, [&](DimId places) {
+            return std::ranges::any_of(from_.factors({from_[places].window->of}),
+                                       [&](DimId dim) { return ir::contains(dims, dim); });
+        });
+    }
+
+    bool is_computed(ExprId id) const {
+        return std::holds_alternative<ir::Reduce>(from_[id].node) ||
+               std::holds_alternative<ir::Product>(from_[id].node);
+    }
+
+    // Whether the view leaves the dimensions whole that the window looks along.
+    bool keeps_windowed_dims(ExprId x, ExprId view) const {
+        return std::ranges::all_of(places_, [&](DimId places) {
+            const DimId of = from_[places].window->of;
+            return ir::contains(from_[x].type.dims, of) == ir::contains(from_[view].type.dims, of);
+        });
     }
 
     // A window of a pointwise value as that pointwise value of windows.
     ExprId moved(const ir::Expr& expr, const ir::Window& window) {
-        places_ = window.places;
         windowed_.clear();
         ExprId value = windowed(window.x);
         for (const DimId places : window.places) {
@@ -143,15 +191,21 @@ class WindowMover {
         return to_[id].type.dims.size() == dims.size() ? id : build_.expand(id, dims);
     }
 
-    ExprId windowed_anew(ExprId id, const std::vector<DimId>& places) {
-        const ir::Expr& expr = from_[id];
-        if (is_in_memory(id)) return build_.window(copies_[index(id)], places);
-        auto dims = expr.type.dims;
+    // Dimensions with places and taps for those that the window looks along.
+    std::vector<DimId> windowed_dims(std::vector<DimId> dims,
+                                     const std::vector<DimId>& places) const {
         for (const DimId place : places) {
             const ir::WindowRule& rule = *from_[place].window;
             std::replace(dims.begin(), dims.end(), rule.of, place);
             dims.push_back(rule.taps);
         }
+        return dims;
+    }
+
+    ExprId windowed_anew(ExprId id, const std::vector<DimId>& places) {
+        const ir::Expr& expr = from_[id];
+        if (is_in_memory(id)) return build_.window(copies_[index(id)], places);
+        const auto dims = windowed_dims(expr.type.dims, places);
         return std::visit(
             overloaded{
                 [&](const ir::Index&) { return coordinate(places.front()); },
@@ -166,7 +220,11 @@ class WindowMover {
                 [&](const ir::Cast& n) { return build_.cast(expr.type.dtype, windowed(n.x)); },
                 [&](const ir::Permute& n) { return windowed(n.x); },
                 [&](const ir::Expand& n) { return build_.expand(windowed(n.x), dims); },
-                [](const one_of<ir::Param, ir::Literal, ir::Extent, ir::View, ir::Flip, ir::Window,
+                [&](const ir::View& n) {
+                    const auto own = windowed_dims(from_[n.x].type.dims, places);
+                    return build_.view(build_.permute(windowed(n.x), own), dims);
+                },
+                [](const one_of<ir::Param, ir::Literal, ir::Extent, ir::Flip, ir::Window,
                                 ir::Reduce, ir::Scan, ir::Product, ir::Attention,
                                 ir::LogSumExp> auto&) -> ExprId {
                     throw InternalError("a window was moved over another node");
@@ -179,8 +237,9 @@ class WindowMover {
     const bool cuts_stay_;
     ir::Kernel to_;
     ir::Builder build_;
-    std::vector<ExprId> copies_;         // by expression of from_, the one of to_
-    std::vector<DimId> places_;          // of the window that is being moved
+    std::vector<ExprId> copies_;  // by expression of from_, the one of to_
+    std::vector<DimId> places_;   // of the window that is being moved
+    std::set<ExprId> stored_;     // of from_, because values of windows are computed from them
     std::map<ExprId, ExprId> windowed_;  // by expression of from_
 };
 

@@ -17,7 +17,8 @@ using ir::ExprId;
 constexpr std::int64_t kManyThreads = 132 * 1024;  // that keep a GPU busy
 constexpr std::int64_t kMostRegisters = 96;        // for sums and what a line holds
 constexpr std::int64_t kMostTaps = 1024;           // of a window
-constexpr int kMostNeighbours = 8, kMostPlaces = 4, kMostPlacesOfOne = 16;
+constexpr int kMostNeighbours = 8, kMostPlaces = 4, kMostPlacesOfOne = 8,
+              kMostPlacesOfFeatures = 16;
 constexpr int kMostFeatures = 16, kFewestFeatures = 4;  // fewer are less than a load's 16 bytes
 
 class Chooser {
@@ -195,32 +196,41 @@ class Chooser {
             return count <= extent && registers(count) <= kMostRegisters &&
                    rows / (found_.num_features * found_.num_neighbours * count) >= kManyThreads;
         };
-        for (int count = found_.num_neighbours > 1 ? kMostPlaces : kMostPlacesOfOne; count > 1;
-             count /= 2)
+        const int most = found_.num_neighbours > 1 ? kMostPlaces
+                         : found_.features         ? kMostPlacesOfFeatures
+                                                   : kMostPlacesOfOne;
+        for (int count = most; count > 1; count /= 2)
             if (fits(count)) {
                 found_.num_places = count;
                 return;
             }
     }
 
-    // Fewer features may leave room for more places: a weight is then read for more sums, and with
-    // as many sums as before the loads are fewer.
+    // Fewer features may leave room for more places: a weight is then read for more sums, an
+    // element of the images for fewer.
     void share_evenly() {
-        const auto loads_of_sum = [&](const StripForm& form) {
-            const std::int64_t taps = *kernel_[kernel_[form.strip].window->taps].extent;
-            const std::int64_t line = line_length(kernel_, form.strip, form.num_places);
-            return static_cast<double>(line * form.num_neighbours + taps * form.num_features) /
-                   static_cast<double>(form.num_places * form.num_neighbours * taps *
-                                       form.num_features);
-        };
         StripForm best = found_;
         while (found_.num_features > kFewestFeatures) {
             found_.num_features /= 2;
             found_.num_places = 1;
             choose_places();
-            if (loads_of_sum(found_) < loads_of_sum(best)) best = found_;
+            if (cycles_of_sum(found_) < cycles_of_sum(best)) best = found_;
         }
         found_ = best;
+    }
+
+    // The cycles of a warp for a sum of a line's taps: those of its instructions, or those in which
+    // the four warps that run beside each other get a word for each of their threads.
+    double cycles_of_sum(const StripForm& form) const {
+        constexpr double kOfElement = 3;  // instructions to find and to read it
+        constexpr double kOfWord = 5;     // four, and some that are lost
+        const auto taps = static_cast<double>(*kernel_[kernel_[form.strip].window->taps].extent);
+        const auto line = static_cast<double>(line_length(kernel_, form.strip, form.num_places)) *
+                          form.num_neighbours;
+        const double sums = 1.0 * form.num_places * form.num_neighbours * form.num_features;
+        const double weights = taps * form.num_features;
+        const double instructions = sums * taps + kOfElement * line + weights / kFewestFeatures;
+        return std::max(instructions, kOfWord * (line + weights)) / sums;
     }
 
     const ir::Kernel& kernel_;

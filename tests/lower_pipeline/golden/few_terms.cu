@@ -36,24 +36,24 @@ struct Arguments {
 extern "C" __global__ void __launch_bounds__(kRowThreads, 2)
 colours_1_kernel(__grid_constant__ Arguments const args) {
     using F = Functions<float>;
-    ThreadRow::each_row(args.B * 8 * 8 * 130, [&](int item) {
+    ThreadRow::each_row(args.B * 4 * 16 * 130, [&](int item) {
         int const q = item % 130;
-        int const p = min(item / 130 % 8 * 16, 110);
-        int const f = item / 1040 % 8 * 4;
+        int const p = min(item / 130 % 16 * 8, 118);
+        int const f = item / 2080 % 4 * 8;
         int const b = item / 8320;
-        Reduced<Sum, 16, 1> t0[4];
+        Reduced<Sum, 8, 1> t0[8];
         #pragma unroll 1
         for (int c = 0; c < 3; ++c) {
             #pragma unroll
             for (int s = 0; s < 3; ++s) {
                 int const h = p - 1;
                 int const w = q + s - 1;
-                Line<float, 1, 18> const x(&args.x(b, c, h, w), args.x.strides[2], h, 126, inside(w, 130), 0.f);
+                Line<float, 1, 10> const x(&args.x(b, c, h, w), args.x.strides[2], h, 126, inside(w, 130), 0.f);
                 #pragma unroll
                 for (int r = 0; r < 3; ++r) {
-                    auto const t1 = neighbours<4>(args.t(r, s, c, f));
+                    auto const t1 = neighbours<8>(args.t(r, s, c, f));
                     #pragma unroll
-                    for (int feature = 0; feature < 4; ++feature) {
+                    for (int feature = 0; feature < 8; ++feature) {
                         t0[feature].add([&](int place, int i) {
                             float const t2 = x.at(place + r, i);
                             float const t3 = t2 * t1[feature];
@@ -65,10 +65,10 @@ colours_1_kernel(__grid_constant__ Arguments const args) {
         }
         auto* const y_first = &args.y(b, f, p, q);
         #pragma unroll
-        for (int feature = 0; feature < 4; ++feature) {
+        for (int feature = 0; feature < 8; ++feature) {
             float const bias = widen(args.bias(f + feature));
             #pragma unroll
-            for (int place = 0; place < 16; ++place) {
+            for (int place = 0; place < 8; ++place) {
                 store_neighbours<1>(y_first[feature * args.y.strides[1] + place * args.y.strides[2]], [&](int i) {
                     float const t1 = t0[feature].at(place, i) + bias;
                     return t1;

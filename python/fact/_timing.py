@@ -7,10 +7,10 @@ from typing import NamedTuple
 
 import torch
 
-ROUNDS = 7  # of a sustained measurement, at most
-LEAST_ROUNDS, LEAST_RUNS = 4, 25  # before a measurement may end early
+ROUNDS = 5  # of a sustained measurement, at most
+LEAST_ROUNDS, LEAST_RUNS = 3, 25  # before a measurement may end early
 SURE = 0.002  # of a median: the standard error at which a measurement ends early
-LEAST_US = 150_000.0  # of each function in a round
+LEAST_US = 100_000.0  # of each function in a round
 CYCLES_PER_US = 2_000.0  # of torch's spinning kernel, at about the highest clock
 KEEPS_UP = 0.8  # of the GPU's time for a call: a host that needs no more leaves no gaps
 AS_FAST = 1.05  # times a call: a replay that takes longer runs other kernels than the call
@@ -74,7 +74,7 @@ def _estimate(work):
     return _microseconds(_span(work, 2 * host + 100)), host
 
 
-def single(works, total_us=3_000_000.0):
+def single(works, total_us=2_000_000.0):
     """One call at a time. The GPU is kept busy while the host launches, so that only the GPU's
     time is counted."""
     estimates = [_estimate(work) for work in works]

@@ -35,7 +35,7 @@ def _measured(source, original, inputs, packages, device):
     call(original, inputs, source)
     works = [lambda module=module: module(*inputs) for module in [original, *loaded]]
     # Measured for long, since packages may differ by little.
-    eager, *times = _timing.single(works, total_us=6_000_000.0)
+    eager, *times = _timing.single(works, total_us=4_000_000.0)
     return {"eager": eager, "times": times}
 
 

@@ -28,8 +28,8 @@ struct Rung {
     Proof proof;
 };
 constexpr Rung kFirst{80, 0, Proof::quick};         // for all
-constexpr Rung kContender{200, 360, Proof::quick};  // for the best few
-constexpr Rung kWinner{400, 960, Proof::full};      // gives the reported times
+constexpr Rung kContender{120, 300, Proof::quick};  // for the best few
+constexpr Rung kWinner{200, 600, Proof::full};      // gives the reported times
 
 // Medians of the same kernel differ by as much from one measurement to the next.
 constexpr double kSame = 1.01;

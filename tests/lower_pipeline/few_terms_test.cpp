@@ -42,8 +42,7 @@ TEST(FewTerms, AreAddedUpWithoutAProduct) {
     EXPECT_TRUE(half.has_product());
 }
 
-TEST(FewTerms, AThreadComputesSeveralFeatures) {
-    Colours conv(3, 32);
+void expect_golden_of_images(Colours& conv, const std::string& name) {
     conv.output("y", DType::f32, conv.result());
     LowerOptions options;
     options.extents.assign(conv.kernel.dims.size(), ir::kUnknownExtent);
@@ -53,8 +52,21 @@ TEST(FewTerms, AThreadComputesSeveralFeatures) {
     const auto lowered = lower(conv.kernel, options);
     ASSERT_TRUE(lowered.ok()) << lowered.error().text();
     EXPECT_EQ(inconsistency(lowered->record), "");
-    expect_golden("few_terms.cu", lowered->source);
-    expect_golden("few_terms.json", to_json(lowered->record));
+    expect_golden(name + ".cu", lowered->source);
+    expect_golden(name + ".json", to_json(lowered->record));
+}
+
+TEST(FewTerms, AThreadComputesSeveralFeatures) {
+    Colours conv(3, 32);
+    expect_golden_of_images(conv, "few_terms");
+}
+
+// Features in groups of three, as a norm of groups leaves them: a thread takes whole groups, as
+// many as make whole accesses.
+TEST(FewTerms, AThreadComputesSeveralGroupsOfFeatures) {
+    Colours conv(3, 0);
+    conv.f = conv.kernel.factored_dim({conv.named("G", 8), conv.named("F3", 3)});
+    expect_golden_of_images(conv, "few_terms_in_groups");
 }
 
 using Numbers = std::vector<double>;

@@ -17,7 +17,8 @@ using ir::ExprId;
 using Dims = std::vector<DimId>;
 
 constexpr std::int64_t kMostChannels = 8, kMostTerms = 256, kMostFeatures = 64;
-constexpr std::int64_t kFeatureStep = 4;  // so many weights are read together
+constexpr std::int64_t kMostMultiplied = 8192;  // for all features of a place: more take longer
+constexpr std::int64_t kFeatureStep = 4;        // so many weights are read together
 
 Dims joined(Dims list, const Dims& more) {
     list.insert(list.end(), more.begin(), more.end());
@@ -64,7 +65,8 @@ class Finder {
         const auto features = count(convolution.features), terms = count(convolution.terms);
         const auto of_pixel = count(channels);
         return features && terms && of_pixel && *features % kFeatureStep == 0 &&
-               *features <= kMostFeatures && *terms <= kMostTerms && *of_pixel <= kMostChannels;
+               *features <= kMostFeatures && *terms <= kMostTerms &&
+               *features * *terms <= kMostMultiplied && *of_pixel <= kMostChannels;
     }
 
     std::optional<std::int64_t> count(const Dims& dims) const {

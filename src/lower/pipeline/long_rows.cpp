@@ -9,6 +9,7 @@
 #include "ir/dims.h"
 #include "ir/extents.h"
 #include "ir/opaque_dims.h"
+#include "lower/pipeline/following_sums.h"
 #include "lower/pipeline/uses.h"
 
 namespace fact::lower {
@@ -149,9 +150,9 @@ class Splitter {
         for (std::size_t i = ir::index(id) + 1; i < from_.exprs.size(); ++i) {
             const auto later = static_cast<ExprId>(i);
             if (!live_[i] || split_.contains(later)) continue;
-            if (is_sum_of_squares(later, id))
+            if (is_sum_of_squares(from_, later, id))
                 split_[later] = {*parts, store(squares_of_part(id)), id};
-            else if (is_sum_of_exponentials(later, id))
+            else if (is_sum_of_exponentials(from_, later, id))
                 split_[later] = {*parts, store(exponentials_of_part(id)), id};
         }
         return combine(id, split_.at(id));
@@ -181,45 +182,6 @@ class Splitter {
                 dims.push_back(dim);
         }
         return build_.view(moved(id), dims);
-    }
-
-    // sum((x - sum(x) / n) * (x - sum(x) / n)), where `sum` is sum(x) over the same dimensions.
-    bool is_sum_of_squares(ExprId id, ExprId sum) const {
-        const auto* outer = as<ir::Reduce>(id);
-        const auto& inner = std::get<ir::Reduce>(from_[sum].node);
-        if (!outer || outer->op != ReduceOp::sum || inner.op != ReduceOp::sum ||
-            outer->over != inner.over)
-            return false;
-        const auto* square = as<ir::Binary>(outer->x);
-        if (!square || square->op != BinaryOp::mul || square->a != square->b) return false;
-        const auto* centered = as<ir::Binary>(square->a);
-        return centered && centered->op == BinaryOp::sub && centered->a == inner.x &&
-               mean_of(centered->b, sum);
-    }
-    bool mean_of(ExprId id, ExprId sum) const {
-        const auto* mean = as<ir::Binary>(id);
-        return mean && mean->op == BinaryOp::div && mean->a == sum &&
-               (as<ir::Extent>(mean->b) || as<ir::Literal>(mean->b));
-    }
-
-    // sum(exp(x - max(x))), where `max` is max(x) over the same dimensions; logsumexp's maximum is
-    // 0 if it is infinite.
-    bool is_sum_of_exponentials(ExprId id, ExprId max) const {
-        const auto* outer = as<ir::Reduce>(id);
-        const auto& inner = std::get<ir::Reduce>(from_[max].node);
-        if (!outer || outer->op != ReduceOp::sum || inner.op != ReduceOp::max ||
-            outer->over != inner.over)
-            return false;
-        const auto* power = as<ir::Unary>(outer->x);
-        if (!power || power->op != UnaryOp::exp) return false;
-        const auto* below = as<ir::Binary>(power->x);
-        return below && below->op == BinaryOp::sub && below->a == inner.x &&
-               maximum_in(below->b, max);
-    }
-    bool maximum_in(ExprId id, ExprId max) const {
-        if (id == max) return true;
-        const auto* select = as<ir::Select>(id);
-        return select && select->b == max && as<ir::Literal>(select->a);
     }
 
     // The mean of each part, from its sum.

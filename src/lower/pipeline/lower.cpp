@@ -9,6 +9,7 @@
 #include "ir/expand.h"
 #include "ir/extents.h"
 #include "ir/reorderings.h"
+#include "lower/pipeline/checks.h"
 #include "lower/pipeline/extract.h"
 #include "lower/pipeline/few_terms.h"
 #include "lower/pipeline/long_rows.h"
@@ -23,19 +24,6 @@
 namespace fact::lower {
 
 namespace {
-
-// A pass that leaves an ill-formed kernel is a bug of ours.
-void verify(std::string_view pass, const ir::Kernel& kernel) {
-    if (std::string problem = ir::verify(kernel); !problem.empty())
-        throw InternalError(fmt::format("kernel {} after pass {}: {}", kernel.name, pass, problem));
-}
-
-// At launch a stage's outputs are bound like its parameters, so both supply extents.
-void verify_stage(ir::Kernel stage) {
-    for (const ir::Output& output : stage.outputs)
-        stage.params.push_back({output.tensor.name + " in memory", output.tensor.type, {}});
-    verify("cut", stage);
-}
 
 // Lowers attention for the first skeleton that can compute it. One with TMA is preferred, but can
 // address fewer batch dimensions than one with plain pointers.
@@ -357,33 +345,12 @@ ir::Kernel expanded(ir::Kernel kernel, const LowerOptions& options) {
     return split_long_rows(kernel, known_extents(kernel, options));
 }
 
-// An Error if an extent is larger than the launcher accepts, before anything is compiled.
-Result<> check_extents(const ir::Kernel& kernel, const LowerOptions& options) {
-    const auto check = [&](const ir::Tensor& tensor) -> Result<> {
-        for (const ir::DimId dim : tensor.type.dims)
-            if (const std::size_t d = ir::index(dim);
-                d < options.extents.size() && options.extents[d] > kMaxCount)
-                return Error{
-                    fmt::format("kernel {}: {} has {} elements along {}, more than kernels count "
-                                "to ({})",
-                                kernel.name, tensor.name, options.extents[d], kernel[dim].name,
-                                kMaxCount),
-                    "Split the dimension, or leave it to PyTorch."};
-        return Ok{};
-    };
-    for (const ir::Tensor& param : kernel.params)
-        if (auto done = check(param); !done) return done;
-    for (const ir::Output& output : kernel.outputs)
-        if (auto done = check(output.tensor); !done) return done;
-    return Ok{};
-}
-
 }  // namespace
 
 Result<Lowered> lower(const ir::Kernel& kernel, const LowerOptions& options) {
     verify("checked", kernel);
     if (auto known = check_arch(options.arch); !known) return known.error();
-    if (auto done = check_extents(kernel, options); !done) return done.error();
+    if (auto done = check_extents(kernel, options.extents); !done) return done.error();
     if (options.after) options.after("checked", ir::dump(kernel));
     const ir::Kernel to_cut = expanded(kernel, options);
     verify("expanded", to_cut);

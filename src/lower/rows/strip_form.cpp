@@ -19,7 +19,7 @@ constexpr std::int64_t kMostRegisters = 96;        // for sums and what a line h
 constexpr std::int64_t kMostTaps = 1024;           // of a window
 constexpr int kMostNeighbours = 8, kMostPlaces = 4, kMostPlacesOfOne = 8,
               kMostPlacesOfFeatures = 16;
-constexpr int kMostFeatures = 16, kFewestFeatures = 4;  // fewer are less than a load's 16 bytes
+constexpr int kMostFeatures = 16, kWordsTogether = 4;
 
 class Chooser {
   public:
@@ -36,11 +36,7 @@ class Chooser {
         choose_neighbours();
         while (found_.num_neighbours > 1 && registers(1) > kMostRegisters)
             found_.num_neighbours /= 2;
-        while (found_.num_features > 1 && registers(1) > kMostRegisters) found_.num_features /= 2;
-        if (registers(1) > kMostRegisters) return std::nullopt;
-        choose_places();
-        share_evenly();
-        return found_;
+        return share_evenly() ? std::optional(found_) : std::nullopt;
     }
 
   private:
@@ -130,19 +126,39 @@ class Chooser {
     void choose_features() {
         for (const std::uint32_t param : reduced_params()) {
             const ir::Tensor& weights = kernel_.params[param];
-            const auto dims = kernel_.factors(weights.type.dims);
-            if (dims.empty() || dims.back() == found_.neighbours || !kernel_[dims.back()].extent ||
-                !ir::contains(found_.dims.rows, dims.back()) ||
-                has(kernel_.params[found_.images], dims.back()))
-                continue;
-            const int bytes = info(weights.type.dtype).bytes;
+            auto dims = kernel_.factors(weights.type.dims);
+            if (dims.empty() || !may_be_features(dims.back())) continue;
+            found_.features = dims.back();
+            found_.weights = param;
+            dims.pop_back();
+            if (!dims.empty() && may_be_features(dims.back())) found_.groups = dims.back();
             const int alignment = param < facts_.alignment.size() ? facts_.alignment[param] : 16;
-            for (int count = kMostFeatures; count > 1 && found_.num_features == 1; count /= 2)
-                if (*kernel_[dims.back()].extent % count == 0 &&
-                    alignment % std::min(16, count * bytes) == 0) {
-                    found_.features = dims.back();
-                    found_.num_features = count;
-                }
+            find_counts(info(weights.type.dtype).bytes, alignment);
+            return;
+        }
+    }
+
+    // A dimension of known extent that results have, and images lack.
+    bool may_be_features(DimId dim) const {
+        return dim != found_.neighbours && kernel_[dim].extent &&
+               ir::contains(found_.dims.rows, dim) && !has(kernel_.params[found_.images], dim);
+    }
+
+    // How many features a thread may compute, and in how many groups: so that their weights are
+    // read by whole accesses.
+    void find_counts(int bytes, int alignment) {
+        const auto add = [&](std::int64_t features, std::int64_t groups) {
+            const std::int64_t all = features * groups;
+            const std::int64_t access = std::min<std::int64_t>(16, all * bytes);
+            if (all > 1 && all <= kMostFeatures && all * bytes % access == 0 &&
+                alignment % access == 0)
+                counts_.push_back({static_cast<int>(all), static_cast<int>(groups)});
+        };
+        const std::int64_t features = *kernel_[*found_.features].extent;
+        const std::int64_t groups = found_.groups ? *kernel_[*found_.groups].extent : 1;
+        for (int count = kMostFeatures; count > 1; count /= 2) {
+            if (groups % count == 0) add(features, count);
+            if (features % count == 0) add(count, 1);
         }
     }
 
@@ -185,6 +201,7 @@ class Chooser {
     }
 
     void choose_places() {
+        found_.num_places = 1;
         const ir::WindowRule& rule = *kernel_[found_.strip].window;
         const std::int64_t reach = (*kernel_[rule.taps].extent - 1) * rule.dilation + 1;
         if (rule.stride >= reach) return;  // places share nothing
@@ -207,16 +224,24 @@ class Chooser {
     }
 
     // Fewer features may leave room for more places: a weight is then read for more sums, an
-    // element of the images for fewer.
-    void share_evenly() {
-        StripForm best = found_;
-        while (found_.num_features > kFewestFeatures) {
-            found_.num_features /= 2;
-            found_.num_places = 1;
+    // element of the images for fewer. False if no choice fits into the registers.
+    bool share_evenly() {
+        std::optional<StripForm> best;
+        for (const auto& [features, groups] : counts_) {
+            found_.num_features = features, found_.num_groups = groups;
+            if (registers(1) > kMostRegisters) continue;
             choose_places();
-            if (cycles_of_sum(found_) < cycles_of_sum(best)) best = found_;
+            if (!best || cycles_of_sum(found_) < cycles_of_sum(*best)) best = found_;
         }
-        found_ = best;
+        found_.num_features = found_.num_groups = 1;
+        if (!best && registers(1) <= kMostRegisters) {
+            found_.features.reset();
+            choose_places();
+            best = found_;
+        }
+        if (best) found_ = *best;
+        if (found_.num_groups == 1) found_.groups.reset();
+        return best.has_value();
     }
 
     // The cycles of a warp for a sum of a line's taps: those of its instructions, or those in which
@@ -229,13 +254,17 @@ class Chooser {
                           form.num_neighbours;
         const double sums = 1.0 * form.num_places * form.num_neighbours * form.num_features;
         const double weights = taps * form.num_features;
-        const double instructions = sums * taps + kOfElement * line + weights / kFewestFeatures;
+        const double instructions = sums * taps + kOfElement * line + weights / kWordsTogether;
         return std::max(instructions, kOfWord * (line + weights)) / sums;
     }
 
     const ir::Kernel& kernel_;
     const RowsFacts& facts_;
     StripForm found_;
+    struct Count {
+        int features, groups;
+    };
+    std::vector<Count> counts_;  // how many features a thread may compute
 };
 
 }  // namespace

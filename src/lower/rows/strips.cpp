@@ -6,12 +6,10 @@
 #include <algorithm>
 #include <cstdlib>
 #include <span>
-#include <tuple>
+#include <utility>
 
 #include "ir/dims.h"
 #include "ir/needed.h"
-#include "lower/record/extent_terms.h"
-#include "lower/rows/record.h"
 #include "lower/rows/rows_text.h"
 #include "support/division.h"
 
@@ -54,7 +52,8 @@ class StripsWriter : RowsText {
     int step_of(DimId dim) const {
         if (dim == strips_.neighbours) return strips_.num_neighbours;
         if (dim == strips_.strip) return strips_.num_places;
-        return dim == strips_.features ? strips_.num_features : 1;
+        if (dim == strips_.groups) return strips_.num_groups;
+        return dim == strips_.features ? strips_.num_features / strips_.num_groups : 1;
     }
     // How many items there are along a dimension of the rows, as text.
     std::string items(DimId dim) const {
@@ -140,6 +139,18 @@ class StripsWriter : RowsText {
         return fmt::format("for (int feature = 0; feature < {}; ++feature)", strips_.num_features);
     }
 
+    // Sets the coordinates to those of the thread's feature.
+    void enter_features() {
+        if (!strips_.groups) {
+            coordinates_[*strips_.features] += " + feature";
+            return;
+        }
+        const std::string features = extent(*strips_.features);
+        coordinates_[*strips_.groups] =
+            fmt::format("{} + feature / {}", coordinates_.at(*strips_.groups), features);
+        coordinates_[*strips_.features] = fmt::format("feature % {}", features);
+    }
+
     void add_line(const std::string& name, DimId taps, ExprId x) {
         ExpressionText text = text_;
         read_line(text);
@@ -151,7 +162,7 @@ class StripsWriter : RowsText {
         if (!strips_.features) return add(text, name, x);
         read_features(text, x);
         const auto outer = coordinates_;
-        coordinates_[*strips_.features] += " + feature";
+        enter_features();
         out_.line("#pragma unroll");
         {
             auto features = out_.block(each_feature());
@@ -276,10 +287,16 @@ class StripsWriter : RowsText {
     // the tensor's are multiplied by the extents after them.
     std::string steps(const ir::Tensor& tensor) const {
         std::string text;
-        for (const auto& [dim, step, count] :
-             {std::tuple{strips_.features.value_or(strips_.strip), "feature", strips_.num_features},
-              std::tuple{strips_.strip, "place", strips_.num_places}}) {
-            if (count == 1) continue;
+        std::vector<std::pair<DimId, std::string>> moves;
+        if (strips_.groups) {
+            const std::string features = extent(*strips_.features);
+            moves = {{*strips_.groups, fmt::format("feature / {}", features)},
+                     {*strips_.features, fmt::format("feature % {}", features)}};
+        } else if (strips_.features) {
+            moves = {{*strips_.features, "feature"}};
+        }
+        if (strips_.num_places > 1) moves.push_back({strips_.strip, "place"});
+        for (const auto& [dim, step] : moves) {
             for (std::size_t d = 0; d < tensor.type.dims.size(); ++d) {
                 const Dims factors = kernel_.factors({tensor.type.dims[d]});
                 const auto at = std::ranges::find(factors, dim);
@@ -312,7 +329,7 @@ class StripsWriter : RowsText {
         find_first_results();
         if (!strips_.features) return store_places();
         const auto outer = coordinates_;
-        coordinates_[*strips_.features] += " + feature";
+        enter_features();
         const ExpressionText text = text_;
         out_.line("#pragma unroll");
         {
@@ -371,41 +388,6 @@ class StripsWriter : RowsText {
 
 std::string strips_source(const ir::Kernel& kernel, const StripForm& form) {
     return StripsWriter(kernel, form).write();
-}
-
-LaunchRecord strips_record(const ir::Kernel& kernel, const StripForm& form, std::string_view arch) {
-    LaunchRecord record = element_record(
-        kernel, form.dims, arch,
-        form.features ? fmt::format("a thread {} x {} results of {} features", form.num_places,
-                                    form.num_neighbours, form.num_features)
-        : form.num_places * form.num_neighbours == 1
-            ? "a thread a result"
-            : fmt::format("a thread {} x {} results", form.num_places, form.num_neighbours));
-    const auto add = [&](std::size_t number, const ir::Tensor& tensor) {
-        if (form.num_neighbours == 1 || !is_innermost(kernel, tensor, form.neighbours)) return;
-        const int bytes = form.num_neighbours * info(tensor.type.dtype).bytes;
-        record.alignments.push_back({static_cast<int>(number), std::min(16, bytes), 1});
-    };
-    for (std::size_t i = 0; i < kernel.params.size(); ++i) {
-        if (!ir::is_read(kernel, i)) continue;
-        add(i, kernel.params[i]);
-        if (form.features && is_innermost(kernel, kernel.params[i], *form.features))
-            record.alignments.push_back(
-                {static_cast<int>(i),
-                 std::min(16, form.num_features * info(kernel.params[i].type.dtype).bytes), 1});
-    }
-    for (std::size_t i = 0; i < kernel.outputs.size(); ++i)
-        add(kernel.params.size() + i, kernel.outputs[i].tensor);
-    // The last places of a strip may be missing: a thread has at least so many.
-    const std::int64_t extent = *kernel[form.strip].extent,
-                       strips = ceil_div(extent, std::int64_t{form.num_places});
-    Launch& launch = record.launches.front();
-    launch.grid = LinearGrid{extent_of(kernel, form.dims.rows),
-                             static_cast<int>(kRowThreads * form.num_features *
-                                              form.num_neighbours * (extent / strips))};
-    record.counts.push_back(extent_of(kernel, form.dims.rows));
-    launch.block = kRowThreads;
-    return record;
 }
 
 }  // namespace fact::lower

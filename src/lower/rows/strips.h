@@ -21,7 +21,10 @@ struct StripForm {
     // A dimension of the results that the images lack, and weights have innermost: a thread
     // computes several of them, too.
     std::optional<ir::DimId> features;
-    int num_features = 1;
+    std::uint32_t weights = 0;  // the parameter that has them innermost
+    // The dimension before it, if a thread takes all of `features` in several groups.
+    std::optional<ir::DimId> groups;
+    int num_features = 1, num_groups = 1;  // num_features: in all groups together
 };
 
 // nullopt if the kernel does something else. The extents of all rows but the outermost must be

@@ -62,3 +62,26 @@ def patterns(calls):
             )
         )
     return found
+
+
+def fallbacks(module):
+    """The patterns that torch's operators ran in place of their kernels, and why. In this process
+    nobody reads the warnings."""
+    return [
+        {
+            "pattern": pattern.name,
+            "calls": pattern.calls,
+            "fallbacks": pattern.fallbacks,
+            "reason": pattern.reason,
+        }
+        for pattern in module.status().patterns
+        if pattern.fallbacks
+    ]
+
+
+def fallback_notes(found):
+    return [
+        f"{row['pattern']} ran as torch's operators, not as its kernel, in {row['fallbacks']} of "
+        f"{row['calls']} calls" + (f": {row['reason']}" if row["reason"] else "")
+        for row in found
+    ]

@@ -27,6 +27,7 @@ from fact._compare import DIFFERENT, WRONG, agrees, errors, worst  # noqa: F401
 from fact._eager import MOST_INTERPRETED_FLOPS, Buffers, call, flops, repeats, tensors_of
 from fact._errors import BadInput, print_error
 from fact._files import write_failure, write_text
+from fact._status import fallback_notes, fallbacks
 from fact._turn import Turn, compiling_aside
 from fact.package import declared_namespaces, load, needs_weights
 from fact.trace import DTYPES, load_model, to_device
@@ -113,29 +114,6 @@ def time_notes(rows):
             f"eager {peak['eager'] / 2**20:.0f} MiB"
         )
     return notes
-
-
-def fallbacks(module):
-    """The patterns that torch's operators ran in place of their kernels, and why. In this process
-    nobody reads the warnings."""
-    return [
-        {
-            "pattern": pattern.name,
-            "calls": pattern.calls,
-            "fallbacks": pattern.fallbacks,
-            "reason": pattern.reason,
-        }
-        for pattern in module.status().patterns
-        if pattern.fallbacks
-    ]
-
-
-def fallback_notes(found):
-    return [
-        f"{row['pattern']} ran as torch's operators, not as its kernel, in {row['fallbacks']} of "
-        f"{row['calls']} calls" + (f": {row['reason']}" if row["reason"] else "")
-        for row in found
-    ]
 
 
 def _is_gpu(device):

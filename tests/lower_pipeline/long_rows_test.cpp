@@ -184,6 +184,31 @@ TEST(LongRows, AfterAProductPartsAreWholeDimensions) {
     EXPECT_TRUE(lower(f.kernel, options).ok());
 }
 
+// Windows along them keep both dimensions whole: few blocks would read the images one by one.
+TEST(LongRows, OfImagesWithWindowsArePartsOfAnyLength) {
+    const auto stages_of = [](std::int64_t channels, std::int64_t length) {
+        Fixture f("signals");
+        f.kernel.dims.push_back({"R", 3});
+        const ir::DimId r = f.kernel.dim("R");
+        f.kernel.dims.push_back({"P", {}, {}, ir::WindowRule{f.n, r, 1, 1, 0, 0}});
+        const ExprId x = f.param("x", DType::f32, {f.m, f.k, f.n});
+        const ExprId largest = f.b.reduce(ReduceOp::max, f.b.unary(UnaryOp::abs, x), {f.k, f.n});
+        const ExprId windows = f.b.window(x, {f.kernel.dim("P")});
+        const ExprId sums = f.b.reduce(ReduceOp::sum, windows, {r});
+        f.output("y", DType::f32, f.b.binary(BinaryOp::div, sums, largest));
+        LowerOptions options;
+        options.extents.assign(f.kernel.dims.size(), ir::kUnknownExtent);
+        for (const auto& [dim, extent] :
+             {std::pair{f.m, std::int64_t{4}}, {f.k, channels}, {f.n, length}})
+            options.extents[ir::index(dim)] = extent;
+        const auto pipeline = stages(f.kernel, options);
+        EXPECT_TRUE(pipeline.ok()) << pipeline.error().text();
+        return pipeline->stages.size();
+    };
+    EXPECT_EQ(stages_of(64, 131072), 3u);  // parts; images; result
+    EXPECT_EQ(stages_of(1, 131072), 2u);   // nothing that could number parts
+}
+
 TEST(LongRows, OfAVeryLongSumAreSplitAgain) {
     Fixture f("total");
     const ExprId x = f.param("x", DType::f32, {f.m, f.n});

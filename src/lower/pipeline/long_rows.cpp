@@ -305,7 +305,8 @@ class Splitter {
         for (std::size_t i = all.size(); i-- > 0 && contains(over, all[i]);) {
             const bool whole = !may_split(all[i]);
             const std::int64_t own = extent(all[i]);
-            const std::int64_t fits = divisor(own, (whole ? kLongestRow : kMaxPart) / length);
+            std::int64_t fits = divisor(own, (whole ? kLongestRow : kMaxPart) / length);
+            if (whole && parts.inner.empty()) fits = own;  // longer than registers, but many rows
             if (fits < own && (whole || fits == 1 || length * fits < kMinPart)) break;
             parts.inner.insert(parts.inner.begin(), fits == own ? all[i] : split(all[i], fits));
             length *= fits;

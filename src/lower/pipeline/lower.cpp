@@ -14,6 +14,7 @@
 #include "lower/pipeline/few_terms.h"
 #include "lower/pipeline/long_rows.h"
 #include "lower/pipeline/scaled_numbers.h"
+#include "lower/pipeline/single_taps.h"
 #include "lower/pipeline/skeletons.h"
 #include "lower/pipeline/statistics.h"
 #include "lower/pipeline/uses.h"
@@ -339,6 +340,7 @@ ir::Kernel expanded(ir::Kernel kernel, const LowerOptions& options) {
     kernel = ir::share_reorderings(kernel);
     const auto keep = computed_by_skeleton(kernel, options);
     kernel = ir::expand_attention(kernel, [&](ir::ExprId id) { return keep.contains(id); });
+    kernel = with_single_taps(kernel);
     kernel = with_sums_of_few_terms(kernel, known_extents(kernel, options));
     if (reads_windows(options))
         kernel = with_scaled_numbers(kernel, known_extents(kernel, options));

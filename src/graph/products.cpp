@@ -9,7 +9,7 @@ namespace fact::graph {
 
 namespace {
 
-constexpr std::array<ProductOp, 8> kProducts{{
+constexpr std::array<ProductOp, 10> kProducts{{
     {"aten.linear.default", "linear", "input", "weight", "bias", SecondOperand::nk,
      ProductForm::linear},
     {"aten.addmm.default", "addmm", "mat1", "mat2", "self"},
@@ -17,7 +17,11 @@ constexpr std::array<ProductOp, 8> kProducts{{
     {"aten.bmm.default", "bmm", "self", "mat2", ""},
     {"aten.baddbmm.default", "baddbmm", "batch1", "batch2", "self"},
     {"aten.matmul.default", "matmul", "self", "other", ""},
+    {"aten.conv1d.default", "conv", "weight", "input", "bias", SecondOperand::other,
+     ProductForm::convolution},
     {"aten.conv2d.default", "conv", "weight", "input", "bias", SecondOperand::other,
+     ProductForm::convolution},
+    {"aten.conv3d.default", "conv", "weight", "input", "bias", SecondOperand::other,
      ProductForm::convolution},
     {"aten.einsum.default", "einsum", "", "", "", SecondOperand::other, ProductForm::einsum},
 }};

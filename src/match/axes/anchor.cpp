@@ -77,25 +77,26 @@ bool all_equal(const Node& node, std::string_view name, std::int64_t wanted) {
     return list && std::ranges::all_of(*list, [&](auto x) { return x == wanted; });
 }
 
-// A 1x1 convolution is a product: weight[O, C] by input[B, C, pixels].
+// A convolution of one tap is a product: weight[O, C] by input[B, C, pixels].
 std::string place_convolution(const Graph& graph, Anchor& anchor) {
     const Node& node = graph[anchor.node];
-    const TensorType& weight = *graph[anchor.a].type;
-    const TensorType& input = *graph[anchor.b].type;
-    const auto* groups = graph::find_argument(node, "groups");
-    const auto* num_groups = groups ? std::get_if<std::int64_t>(groups) : nullptr;
-    const bool plain_1x1 = weight.sizes.size() == 4 && weight.sizes[2] == 1 &&
-                           weight.sizes[3] == 1 && all_equal(node, "stride", 1) &&
-                           all_equal(node, "padding", 0) &&
-                           (!groups || (num_groups && *num_groups == 1)) && input.sizes.size() == 4;
-    if (!plain_1x1) return "convolutions other than plain 1x1 ones are left to torch";
+    const auto& weight = graph[anchor.a].type->sizes;
+    const auto& input = graph[anchor.b].type->sizes;
+    const bool plain = weight.size() >= 3 && input.size() == weight.size() &&
+                       std::all_of(weight.begin() + 2, weight.end(),
+                                   [](std::int64_t taps) { return taps == 1; }) &&
+                       all_equal(node, "stride", 1) && all_equal(node, "padding", 0) &&
+                       graph::int_argument(node, "groups").value_or(1) == 1;
+    if (!plain) return "convolutions other than plain 1x1 ones are left to torch";
     Space& space = anchor.space;
     Shape shape;
     for (const auto size : graph[anchor.result].type->sizes)
         shape.push_back({space.add_axis(size)});
-    anchor.k = space.add_axis(input.sizes[1]);
-    space.a = {shape[1], {anchor.k}, {}, {}};
-    space.b = {shape[0], {anchor.k}, shape[2], shape[3]};
+    anchor.k = space.add_axis(input[1]);
+    space.a.assign(weight.size(), {});
+    space.a[0] = shape[1], space.a[1] = {anchor.k};
+    space.b = shape;
+    space.b[1] = {anchor.k};
     if (anchor.addend) space.add_side({anchor.node, "bias", *anchor.addend, {shape[1]}});
     space.place(anchor.result, std::move(shape));
     return "";

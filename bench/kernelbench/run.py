@@ -8,13 +8,14 @@ its own. Its package is then exported (`fact export --kernelbench`) and judged b
 evaluator, whose verdict stands beside ours (judge.py; --no-evaluator leaves it out).
 
 With --jobs N, N problems are worked on side by side: while one traces, compiles or makes its inputs,
-another has the GPU, which they use in turns. One that ran out of memory or time beside others is
-tried once more, alone, after them.
+another has the GPU, which they use in turns. Waiting for it, each may take N times as long. One that
+ran out of memory or time beside others is tried once more, alone, after them.
 
-OUT/levelN.json has one entry for each problem and is written after every one, so that the same
-command goes on where it was stopped (--again measures everything anew). What FACT leaves to torch
-whole counts as 1.00x, and has no ModelNew to judge. The last lines are a table, with fast_p as
-KernelBench defines it: the share of problems that are right and more than p times as fast as eager.
+OUT/levelN.json has one entry for each problem, which names its commit, and is written after every
+one, so that the same command goes on where it was stopped (--again measures everything anew). What
+FACT leaves to torch whole counts as 1.00x, and has no ModelNew to judge. The last lines are a table,
+with fast_p as KernelBench defines it: the share of problems that are right and more than p times as
+fast as eager.
 FACT_PYTHON is the Python that the evaluator runs in, by default the one that runs this.
 """
 
@@ -119,7 +120,7 @@ class Problem:
 
     def status(self, command, limit):
         with open(self.log, "a") as file:
-            return self.crew.status(command, limit, file)
+            return self.crew.status(command, limit * self.crew.jobs, file)
 
     def answer(self, command, limit, path):
         """The JSON that a command writes to `path`, and its exit status."""
@@ -142,8 +143,7 @@ class Problem:
         entry = entry_of(self.run, status, time.monotonic() - started)
         if not entry.get("eager_us"):
             entry |= self.baselines()
-        entry["bound_us"] = self.bound()
-        return entry
+        return entry | {"bound_us": self.bound(), "commit": collect.commit()}
 
     def bound(self):
         """The least time of the whole problem in microseconds, as `fact sol` computes it."""

@@ -110,7 +110,7 @@ struct LaneOfBox {
 // Has the compiler compute a value anew for each box: kept from one to the next, what follows from
 // it would take registers that the sums need.
 template <class T>
-__device__ void forget(T& value) {
+__device__ void forget([[maybe_unused]] T& value) {
 #ifdef __CUDA_ARCH__
     if constexpr (sizeof(T) == 8)
         asm volatile("" : "+l"(value));

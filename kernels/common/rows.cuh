@@ -178,10 +178,11 @@ struct ColumnRow {
     };
     template <int kCount, class Value>
     __device__ static auto hold(Value value) {
-        Held<decltype(value(0)), kCount> held;
+        Held<decltype(value(0)), kCount> held{};
 #pragma unroll
         for (int i = 0; i < held.kSteps; ++i)
-            held.of[i] = value(min(warp() + i * kWarps, kCount - 1));
+            if ((i + 1) * kWarps <= kCount || warp() + i * kWarps < kCount)
+                held.of[i] = value(warp() + i * kWarps);
         return held;
     }
     template <int kCount, class Visit>

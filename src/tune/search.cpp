@@ -242,12 +242,13 @@ Result<> Searcher::choose_winner(WorkerSession& session) {
         found_.winner = best_of(found_.results);
         if (found_.winner < 0) return Ok{};
         // Its proof measured it again: that another now looks a little better is noise.
+        const auto time_of = [&](std::size_t i) { return found_.results[i].single.median_us; };
+        double least = kSame * time_of(static_cast<std::size_t>(found_.winner));
         for (std::size_t i = 0; i < proven.size(); ++i)
-            if (proven[i] && found_.results[i].outcome == Outcome::passed &&
-                found_.results[i].single.median_us <
-                    kSame *
-                        found_.results[static_cast<std::size_t>(found_.winner)].single.median_us)
+            if (proven[i] && found_.results[i].outcome == Outcome::passed && time_of(i) < least) {
                 found_.winner = static_cast<int>(i);
+                least = time_of(i);
+            }
         const auto winner = static_cast<std::size_t>(found_.winner);
         if (!timed() || proven[winner]) break;
         if (found_.results[winner].sustained.runs == 0) {

@@ -34,6 +34,11 @@ std::optional<ProductOperands> product_operands(const Node& node) {
     return ProductOperands{*a, *b, row->layout == graph::SecondOperand::nk, addend};
 }
 
+bool is_convolution(const Node& node) {
+    const auto* row = graph::find_product(node);
+    return row && row->form == graph::ProductForm::convolution;
+}
+
 ExtentClasses::ExtentClasses(const graph::Graph& graph) : graph_(graph) {
     for (const auto& value : graph.values) {
         first_.push_back(static_cast<int>(parent_.size()));
@@ -86,7 +91,7 @@ void ExtentClasses::visit(const Node& node) {
     if (visit_rowwise(node) || visit_attention(node) || visit_einsum(node) ||
         visit_convolution(node) || visit_windows(node))
         return;
-    if (node.target == "aten.conv2d.default") return fix_all(node);  // not a plain 1x1 one
+    if (is_convolution(node)) return fix_all(node);  // not a plain one of one tap
     if (node.outputs.size() != 1) return fix_all(node);
     if (const auto product = product_operands(node)) {
         visit_product(node, product->a, product->b, product->b_is_nk);

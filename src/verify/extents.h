@@ -73,5 +73,7 @@ struct ProductOperands {
 };
 // nullopt if the node is not such a product.
 std::optional<ProductOperands> product_operands(const graph::Node& node);
+// Whether it is a convolution of torch's, with windows or of one tap, not transposed.
+bool is_convolution(const graph::Node& node);
 
 }  // namespace fact::verify

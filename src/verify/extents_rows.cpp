@@ -41,14 +41,16 @@ bool ExtentClasses::visit_einsum(const Node& node) {
     return true;
 }
 
-// Only 1x1 convolutions: weight[O, C, 1, 1] by input[B, C, H, W].
+// Only convolutions of one tap: weight[O, C, 1, 1] by input[B, C, H, W].
 bool ExtentClasses::visit_convolution(const Node& node) {
     const auto reads = graph::tensor_inputs(node);
-    if (node.target != "aten.conv2d.default" || reads.size() < 2) return false;
+    if (!is_convolution(node) || reads.size() < 2) return false;
     const ValueId x = reads[0], w = reads[1], out = node.outputs[0];
-    if (rank(x) != 4 || rank(w) != 4 || extent(w, 2) != 1 || extent(w, 3) != 1) return false;
-    if (extent(x, 2) != extent(out, 2) || extent(x, 3) != extent(out, 3)) return false;
-    for (const int d : {0, 2, 3}) tie(x, d, out, d);
+    if (rank(x) != rank(w) || rank(x) < 3 || extent(x, 1) != extent(w, 1)) return false;
+    for (int d = 2; d < rank(x); ++d)
+        if (extent(w, d) != 1 || extent(x, d) != extent(out, d)) return false;
+    tie(x, 0, out, 0);
+    for (int d = 2; d < rank(x); ++d) tie(x, d, out, d);
     tie(x, 1, w, 1);
     tie(w, 0, out, 1);
     if (reads.size() > 2) tie(reads[2], 0, w, 0);

@@ -37,7 +37,8 @@ double products_per_element(const Graph& graph, const graph::Node& node) {
     const auto reads = graph::tensor_inputs(node);
     if (node.target == "aten.scaled_dot_product_attention.default" && reads.size() > 1)
         return 2 * extent(reads[1], 1);  // N for the scores, N for the result
-    if (node.target == "aten.conv2d.default" && reads.size() > 1) return extent(reads[1], 2);  // C
+    if (is_convolution(node) && reads.size() > 1 && graph[reads[1]].type)
+        return extent(reads[1], graph[reads[1]].type->sizes.size() - 2);  // C
     if (const auto read = graph::read_einsum(node); read && read->inputs.size() == reads.size())
         for (std::size_t i = 0; i < read->inputs[0].size(); ++i)
             if (read->result.find(read->inputs[0][i]) == read->result.npos)

@@ -78,7 +78,7 @@ TEST(Strips, ReadAsManyNeighboursAsAreAligned) {
     EXPECT_NE(d.source().find("Reduced<Sum, 4, 4>"), std::string::npos) << d.source();
 }
 
-// What only the places of a strip have is read by all of them, so none may be missing.
+// The strip is no dimension of features, though weights may have it innermost.
 TEST(Strips, MayReadOtherTensorsAlongThem) {
     Depthwise d("scaled", true, 4096, 1);
     d.kernel.params.push_back({"s", {DType::bf16, {d.kernel.dim("Q")}}, {}});
@@ -90,6 +90,7 @@ TEST(Strips, MayReadOtherTensorsAlongThem) {
     d.kernel.outputs.front().value = y;
     EXPECT_EQ(ir::verify(d.kernel), "");
     EXPECT_NE(d.source().find("Reduced<Sum, 4, 8>"), std::string::npos) << d.source();
+    EXPECT_EQ(d.source().find("feature"), std::string::npos) << d.source();
 }
 
 TEST(Strips, HoldNoMoreThanRegistersDo) {

@@ -57,5 +57,20 @@ TEST(Turned, TilesEndWithTheRowsIfTheyCan) {
     }
 }
 
+// What comes before the turn is computed as well.
+TEST(Turned, ComputesWhatIsTurned) {
+    ir::Kernel kernel;
+    kernel.name = "positive";
+    ir::Builder b(kernel);
+    const auto c = kernel.dim("C"), p = kernel.dim("P");
+    kernel.params.push_back({"x", {DType::bf16, {c, p}}, {}});
+    const auto y = b.permute(b.unary(ir::UnaryOp::relu, b.param(0)), {p, c});
+    kernel.outputs.push_back({{"y", {DType::bf16, {p, c}}, {}}, y});
+    const auto lowered = lower_rows(kernel, {.arch = "sm90a", .extents = {64, 784}});
+    ASSERT_TRUE(lowered.ok()) << lowered.error().text();
+    EXPECT_NE(lowered->source.find("turned<"), std::string::npos) << lowered->source;
+    EXPECT_NE(lowered->source.find("relu"), std::string::npos) << lowered->source;
+}
+
 }  // namespace
 }  // namespace fact::lower

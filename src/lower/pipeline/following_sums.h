@@ -1,4 +1,4 @@
-// Sums that the same pass over a row can find as what they follow, its mean or its maximum.
+// Sums that one pass over a row can compute together with the sum or maximum they depend on.
 #pragma once
 
 #include "ir/kernel.h"

@@ -106,8 +106,8 @@ class Splitter {
         return false;
     }
 
-    // What is computed from one number for each row and nothing else, as long as nothing else reads
-    // it: a mean for the sum.
+    // Follows a row's number through what is computed from it alone, such as a mean from a sum, to
+    // the last value that others read.
     ExprId last_of_row(ExprId id) const {
         for (;;) {
             const auto users = users_of(to_, id);
@@ -306,7 +306,7 @@ class Splitter {
             const bool whole = !may_split(all[i]);
             const std::int64_t own = extent(all[i]);
             std::int64_t fits = divisor(own, (whole ? kLongestRow : kMaxPart) / length);
-            if (whole && parts.inner.empty()) fits = own;  // longer than registers, but many rows
+            if (whole && parts.inner.empty()) fits = own;  // a loop, in many blocks
             if (fits < own && (whole || fits == 1 || length * fits < kMinPart)) break;
             parts.inner.insert(parts.inner.begin(), fits == own ? all[i] : split(all[i], fits));
             length *= fits;

@@ -52,7 +52,9 @@ std::optional<DimId> scaled_images(const ir::Kernel& kernel, const ir::Window& w
         order->size() != window.places.size() + 2)
         return std::nullopt;
     const auto channels = ir::known_extent(kernel, order->back(), extents);
-    if (!channels || lines(*channels, 2) == lines(*channels, 4)) return std::nullopt;
+    constexpr std::int64_t kHalf = 2, kAccess = 16;  // bytes
+    const bool saves = channels && lines(*channels, kHalf) < lines(*channels, 4);
+    if (!saves || *channels * kHalf % kAccess != 0) return std::nullopt;
     return order->front();
 }
 

@@ -1,5 +1,5 @@
-// Convolutions whose kernel has one tap along a dimension, such as 1x7: a kernel can read their
-// windows like any others.
+// Convolutions whose weights have one tap along a dimension, such as 1x7: their windows can be read
+// like any others.
 #pragma once
 
 #include "ir/kernel.h"

@@ -145,7 +145,7 @@ class PlacesWriter {
     // Whether column(a + b) is column(a) + column(b).
     bool columns_add() const {
         return std::ranges::all_of(output_.dims, [](const ScatteredDim& dim) {
-            return (dim.before == 0 || !dim.has(Source::column)) &&
+            return dim.before == 0 &&
                    std::ranges::all_of(dim.factors, [](const ScatteredFactor& factor) {
                        return factor.source != Source::column ||
                               (factor.outermost && factor.inner.empty());

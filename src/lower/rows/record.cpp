@@ -178,7 +178,8 @@ StructBuilder arguments_of(const ir::Kernel& kernel, const RowsForm& form,
     return arguments;
 }
 
-// How many of a tensor's last dimensions, which may be factored, have the dimensions of `row`.
+}  // namespace
+
 int row_dims(const ir::Kernel& kernel, const std::vector<ir::DimId>& row, std::size_t tensor) {
     const auto& dims =
         (tensor < kernel.params.size() ? kernel.params[tensor]
@@ -189,8 +190,6 @@ int row_dims(const ir::Kernel& kernel, const std::vector<ir::DimId>& row, std::s
         found += kernel.factors({dims[dims.size() - 1 - count]}).size();
     return count;
 }
-
-}  // namespace
 
 bool is_held_param(const ir::Kernel& kernel, const RowsForm& form, ir::ExprId id) {
     const auto dims = kernel.factors(kernel[id].type.dims);

@@ -27,6 +27,9 @@ std::int64_t held_length(const ir::Kernel& kernel, const RowsForm& form);
 // Whether the value is a parameter of which it holds a thread's part.
 bool is_held_param(const ir::Kernel& kernel, const RowsForm& form, ir::ExprId id);
 
+// How many of a tensor's last dimensions, which may be factored, have the dimensions of `row`.
+int row_dims(const ir::Kernel& kernel, const std::vector<ir::DimId>& row, std::size_t tensor);
+
 // A record with the kernel's arguments in one launch, whose grid and block are left to the caller.
 LaunchRecord element_record(const ir::Kernel& kernel, const RowsForm& form, std::string_view arch,
                             std::string_view schedule);

@@ -87,7 +87,9 @@ class Chooser {
         for (auto dim = rows.rbegin(); dim != rows.rend(); ++dim) {
             if (*dim == found_.neighbours || !ir::contains(places, *dim)) continue;
             found_.strip = *dim;
-            return kernel_[*dim].extent.has_value();
+            // A line has a stride, which a part of a dimension does not.
+            const auto& dims = kernel_.params[found_.images].type.dims;
+            return kernel_[*dim].extent && ir::contains(dims, kernel_[*dim].window->of);
         }
         return false;
     }
@@ -127,11 +129,19 @@ class Chooser {
         for (const std::uint32_t param : reduced_params()) {
             const ir::Tensor& weights = kernel_.params[param];
             auto dims = kernel_.factors(weights.type.dims);
-            if (dims.empty() || !may_be_features(dims.back())) continue;
+            // Other weights and other neighbours would be read for the first feature only.
+            const auto only_here = [&](DimId dim) {
+                return may_be_features(dim) &&
+                       std::ranges::none_of(reduced_params(), [&](std::uint32_t other) {
+                           return other != param && has(kernel_.params[other], dim);
+                       });
+            };
+            if (dims.empty() || !only_here(dims.back()) || has(weights, found_.neighbours))
+                continue;
             found_.features = dims.back();
             found_.weights = param;
             dims.pop_back();
-            if (!dims.empty() && may_be_features(dims.back())) found_.groups = dims.back();
+            if (!dims.empty() && only_here(dims.back())) found_.groups = dims.back();
             const int alignment = param < facts_.alignment.size() ? facts_.alignment[param] : 16;
             find_counts(info(weights.type.dtype).bytes, alignment);
             return;
@@ -140,7 +150,7 @@ class Chooser {
 
     // A dimension of known extent that results have, and images lack.
     bool may_be_features(DimId dim) const {
-        return dim != found_.neighbours && kernel_[dim].extent &&
+        return dim != found_.neighbours && dim != found_.strip && kernel_[dim].extent &&
                ir::contains(found_.dims.rows, dim) && !has(kernel_.params[found_.images], dim);
     }
 

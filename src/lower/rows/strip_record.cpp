@@ -25,15 +25,18 @@ LaunchRecord strips_record(const ir::Kernel& kernel, const StripForm& form, std:
     for (std::size_t i = 0; i < kernel.params.size(); ++i) {
         if (!ir::is_read(kernel, i)) continue;
         add(i, kernel.params[i]);
-        if (form.features && i == form.weights)
+        if (form.features && i == form.weights) {
+            std::vector<ir::DimId> row{*form.features};
+            if (form.groups) row.push_back(*form.groups);
             record.alignments.push_back(
                 {static_cast<int>(i),
                  std::min(16, form.num_features * info(kernel.params[i].type.dtype).bytes),
-                 form.groups ? 2 : 1});
+                 row_dims(kernel, row, i)});
+        }
     }
     for (std::size_t i = 0; i < kernel.outputs.size(); ++i)
         add(kernel.params.size() + i, kernel.outputs[i].tensor);
-    // The last places of a strip may be missing: a thread has at least so many.
+    // The last strip overlaps the one before: a thread has at least so many places of its own.
     const std::int64_t extent = *kernel[form.strip].extent,
                        strips = ceil_div(extent, std::int64_t{form.num_places});
     Launch& launch = record.launches.front();

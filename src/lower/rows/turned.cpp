@@ -48,8 +48,10 @@ class TurnedWriter : RowsText {
             fmt::format("{}_kernel(__grid_constant__ Arguments const args)", kernel_.name));
         out_.line(fmt::format("using F = Functions<{}>;", function_type()));
         address("source", kernel_.params[turned_.source]);
+        const auto* permute =
+            std::get_if<ir::Permute>(&kernel_[kernel_.outputs.front().value].node);
         const bool only_turns =
-            std::holds_alternative<ir::Permute>(kernel_[kernel_.outputs.front().value].node);
+            permute && std::holds_alternative<ir::Param>(kernel_[permute->x].node);
         const bool changes = !only_turns || kernel_.params.size() > 1;
         if (turned_.finishes)
             finish();
@@ -181,7 +183,7 @@ void choose_neighbours(const ir::Kernel& kernel, const RowsFacts& facts, TurnedF
                            alignment(form.source));
     form.write = neighbours(kernel.outputs.front().tensor, facts.known(kernel, form.row),
                             alignment(kernel.params.size()));
-    if (form.write == 1) return;
+    if (form.write == 1 || !form.finishes) return;
     for (std::size_t i = 0; i < kernel.params.size(); ++i) {
         const auto& dims = kernel.params[i].type.dims;
         if (i == form.source || dims.empty() || dims.back() != form.row || !ir::is_read(kernel, i))

@@ -87,7 +87,7 @@ std::string place_convolution(const Graph& graph, Anchor& anchor) {
                                    [](std::int64_t taps) { return taps == 1; }) &&
                        all_equal(node, "stride", 1) && all_equal(node, "padding", 0) &&
                        graph::int_argument(node, "groups").value_or(1) == 1;
-    if (!plain) return "convolutions other than plain 1x1 ones are left to torch";
+    if (!plain) return "its windows have more than one tap";
     Space& space = anchor.space;
     Shape shape;
     for (const auto size : graph[anchor.result].type->sizes)

@@ -18,8 +18,8 @@
 namespace fact::exec {
 
 // The errors that are allowed in the slices of each output. Eager's own show most of it. What
-// inputs that are changed by a rounding error do takes several more f64 results, which are computed
-// for the first result that needs them.
+// changes by a rounding error do, of inputs and of results on the way, takes several more f64
+// results, which are computed for the first result that needs them.
 struct AllowedErrors {
     std::vector<Slices> slices;
     bool moved = false;  // whether changed inputs are among what they were made from

@@ -8,9 +8,9 @@
 namespace fact {
 
 inline constexpr int kTurnedThreads = 256;
-inline constexpr int kTurnedBlocks = 5;  // at a time on a multiprocessor: six lack registers
+inline constexpr int kTurnedBlocks = 5;     // at a time on a multiprocessor: six lack registers
 inline constexpr int kFinishingBlocks = 3;  // the same if other tensors are read after turning
-inline constexpr int kTurnedTile = 4096;  // elements
+inline constexpr int kTurnedTile = 4096;    // elements
 
 // A tile of kRows_ rows; a thread reads kRead_ neighbours along the columns at a time, which divide
 // the matrix's columns, and writes kWrite_ along the rows, which divide its rows.

@@ -1,4 +1,4 @@
-// Searching lists of dimensions.
+// Lists of dimensions.
 #pragma once
 
 #include <algorithm>
@@ -20,6 +20,11 @@ inline bool contains(const std::vector<DimId>& dims, DimId dim) {
 
 inline bool contains(const std::vector<DimId>& all, const std::vector<DimId>& some) {
     return std::all_of(some.begin(), some.end(), [&](DimId dim) { return contains(all, dim); });
+}
+
+inline std::vector<DimId> joined(std::vector<DimId> list, const std::vector<DimId>& more) {
+    list.insert(list.end(), more.begin(), more.end());
+    return list;
 }
 
 }  // namespace fact::ir

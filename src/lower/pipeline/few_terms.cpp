@@ -14,16 +14,12 @@ namespace {
 
 using ir::DimId;
 using ir::ExprId;
+using ir::joined;
 using Dims = std::vector<DimId>;
 
 constexpr std::int64_t kMostChannels = 8, kMostTerms = 256, kMostFeatures = 64;
 constexpr std::int64_t kMostMultiplied = 8192;  // for all features of a place: more take longer
 constexpr std::int64_t kFeatureStep = 4;        // so many weights are read together
-
-Dims joined(Dims list, const Dims& more) {
-    list.insert(list.end(), more.begin(), more.end());
-    return list;
-}
 
 // A product of weights [features, terms] and windows [images..., terms, places].
 struct Convolution {

@@ -76,9 +76,8 @@ void sum_over_single_taps(ir::Kernel& kernel, ir::Builder& build, ir::Product& p
         const DimId all = kernel.factored_dim(summed);
         seen = build.view(build.permute(windows->window, order), replaced(dims, k, {all}));
         const Dims apart = replaced(weight_dims, k, before);
-        Dims with_taken = apart;
-        with_taken.insert(with_taken.end(), windows->taken.begin(), windows->taken.end());
-        const ExprId expanded = build.expand(build.view(weight, apart), with_taken);
+        const ExprId expanded =
+            build.expand(build.view(weight, apart), ir::joined(apart, windows->taken));
         weight = build.view(build.permute(expanded, replaced(weight_dims, k, summed)),
                             replaced(weight_dims, k, {all}));
     }

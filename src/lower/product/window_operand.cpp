@@ -13,11 +13,7 @@ namespace {
 
 using ir::DimId;
 using ir::ExprId;
-
-std::vector<DimId> joined(std::vector<DimId> list, const std::vector<DimId>& more) {
-    list.insert(list.end(), more.begin(), more.end());
-    return list;
-}
+using ir::joined;
 
 // WindowOperand::run of windows that are a product's first operand, image by image: a tap of all
 // but the innermost dimension is whole lines, which fewer channels make together.

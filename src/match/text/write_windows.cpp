@@ -12,6 +12,7 @@ namespace fact::match {
 using graph::WindowKind;
 using ir::DimId;
 using ir::ExprId;
+using ir::joined;
 using Dims = std::vector<DimId>;
 
 namespace {
@@ -19,11 +20,6 @@ namespace {
 // With fewer channels cuDNN was seen to multiply in f32, even where TF32 is allowed: a kernel in
 // TF32 would be less accurate than torch.
 constexpr std::int64_t kFewChannels = 16;
-
-Dims joined(Dims list, const Dims& more) {
-    list.insert(list.end(), more.begin(), more.end());
-    return list;
-}
 
 }  // namespace
 

@@ -2,6 +2,8 @@
 #pragma once
 
 #include <cute/arch/mma_sm90_gmma.hpp>
+#include <cute/arch/util.hpp>
+
 #include <utility>
 
 #include "../common/numbers.cuh"
@@ -45,6 +47,8 @@ struct SharedProduct;
     template <>                                                                    \
     struct SharedProduct<float, N, Major::k, Major::k>                             \
         : GMMA::MMA_64x##N##x8_F32TF32TF32_SS_TN<> {};
+FACT_SHARED_PRODUCT(8)
+FACT_SHARED_PRODUCT(16)
 FACT_SHARED_PRODUCT(32)
 FACT_SHARED_PRODUCT(64)
 FACT_SHARED_PRODUCT(96)

@@ -303,6 +303,7 @@ void for_each_dim(AnyNode& node, Visit visit) {
 class Builder {
   public:
     explicit Builder(Kernel& kernel) : kernel_(kernel) {}
+    const Kernel& kernel() const { return kernel_; }
     ExprId param(std::uint32_t index);
     ExprId literal(double value, DType dtype = DType::f32);
     ExprId index(DimId dim);

@@ -95,6 +95,40 @@ bool is_well_formed(const Kernel& kernel) {
     });
 }
 
+// The dimensions that values have, or that nodes name.
+std::vector<bool> dims_in_use(const Kernel& kernel) {
+    std::vector<bool> used(kernel.dims.size());
+    const auto add = [&](DimId dim) { used[index(dim)] = true; };
+    for (const Expr& expr : kernel.exprs) {
+        std::ranges::for_each(expr.type.dims, add);
+        for_each_dim(expr.node, add);
+    }
+    for (const Tensor& param : kernel.params) std::ranges::for_each(param.type.dims, add);
+    for (const Output& output : kernel.outputs) std::ranges::for_each(output.tensor.type.dims, add);
+    return used;
+}
+
+// A dimension of places of windows and more, of which the kernel needs nothing separately: once the
+// results of a transposed convolution are joined, their phases are of no interest.
+std::optional<DimId> joined_places(const Kernel& kernel) {
+    const auto used = dims_in_use(kernel);
+    for (std::size_t d = 0; d < kernel.dims.size(); ++d) {
+        const auto& factors = kernel.dims[d].factors;
+        const auto is_apart = [&](DimId factor) {
+            if (used[index(factor)]) return true;
+            for (std::size_t other = 0; other < used.size(); ++other)
+                if (other != d && used[other] &&
+                    std::ranges::count(kernel.dims[other].factors, factor) > 0)
+                    return true;
+            return false;
+        };
+        if (used[d] && factors.size() > 1 && std::ranges::none_of(factors, is_apart) &&
+            std::ranges::any_of(factors, [&](DimId dim) { return kernel[dim].window.has_value(); }))
+            return static_cast<DimId>(d);
+    }
+    return std::nullopt;
+}
+
 }  // namespace
 
 bool repeats_factors(const Kernel& kernel, const std::vector<DimId>& dims) {
@@ -105,6 +139,7 @@ bool repeats_factors(const Kernel& kernel, const std::vector<DimId>& dims) {
 
 void make_opaque(Kernel& kernel) {
     make_unknown_opaque(kernel);
+    while (const auto found = joined_places(kernel)) make_opaque(kernel, *found);
     for (std::size_t i = 0; i < kernel.exprs.size(); ++i) {
         while (repeats_factors(kernel, kernel.exprs[i].type.dims)) {
             const auto found = dim_sharing_a_factor(kernel, kernel.exprs[i].type.dims);

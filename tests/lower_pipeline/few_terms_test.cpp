@@ -75,7 +75,7 @@ TEST(FewTerms, TheSumsAreThoseOfTheProduct) {
     constexpr std::int64_t kImages = 2, kFeatures = 4, kHeight = 5, kWidth = 6;
     Colours conv(3, kFeatures);
     conv.output("y", DType::f32, conv.result());
-    const ir::Kernel sums = with_sums_of_few_terms(conv.kernel, {});
+    const ir::Kernel sums = with_sums_of_few_terms(conv.kernel, {}, false);
     EXPECT_EQ(ir::verify(sums), "");
     std::mt19937 generator(1);
     std::normal_distribution<double> normal;

@@ -9,9 +9,10 @@
 namespace fact::lower {
 
 // The same kernel, with f32 products of weights and windows of images whose results have few terms
-// each as sums, for row kernels (lower/rows/strips.h): most of what a product multiplies would be
-// zeros that fill up its lines. What is not known from `extents` to be few stays a product.
+// each as sums, for row kernels (lower/rows/strips.h, lower/rows/patches.h): most of what a product
+// multiplies would be zeros that fill up its lines. What is not known from `extents` to be few
+// stays a product. `patches`: whether the GPU multiplies patches, which pays for more terms.
 ir::Kernel with_sums_of_few_terms(const ir::Kernel& kernel,
-                                  const std::vector<std::int64_t>& extents);
+                                  const std::vector<std::int64_t>& extents, bool patches);
 
 }  // namespace fact::lower

@@ -341,7 +341,7 @@ ir::Kernel expanded(ir::Kernel kernel, const LowerOptions& options) {
     const auto keep = computed_by_skeleton(kernel, options);
     kernel = ir::expand_attention(kernel, [&](ir::ExprId id) { return keep.contains(id); });
     kernel = with_single_taps(kernel);
-    kernel = with_sums_of_few_terms(kernel, known_extents(kernel, options));
+    kernel = with_sums_of_few_terms(kernel, known_extents(kernel, options), reads_windows(options));
     if (reads_windows(options))
         kernel = with_scaled_numbers(kernel, known_extents(kernel, options));
     return split_long_rows(kernel, known_extents(kernel, options));

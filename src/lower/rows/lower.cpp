@@ -3,6 +3,7 @@
 #include "ir/extents.h"
 #include "lower/rows/chunks.h"
 #include "lower/rows/flips.h"
+#include "lower/rows/patches.h"
 #include "lower/rows/record.h"
 #include "lower/rows/source.h"
 #include "lower/rows/strips.h"
@@ -62,6 +63,9 @@ Lowered with_windows(const ir::Kernel& kernel, RowsForm form, const RowsFacts& f
                 for (const ir::DimId part : kernel.factors({kernel[places].window->of}))
                     fixed.fix(part);
     form.narrow = all_known && rows < static_cast<double>(kMaxCount);
+    if (const auto patches = patch_form(fixed.kernel, form, facts))
+        return {patches_source(fixed.kernel, *patches),
+                patches_record(fixed.kernel, *patches, facts.arch), fixed.extents};
     if (const auto strips = strip_form(fixed.kernel, form, facts))
         return {strips_source(fixed.kernel, *strips),
                 strips_record(fixed.kernel, *strips, facts.arch), fixed.extents};

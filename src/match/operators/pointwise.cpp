@@ -70,6 +70,21 @@ ExprId power_of_tensors(T& t) {
     return t.build.binary(BinaryOp::pow, t.operand("self"), t.operand("exponent"));
 }
 
+// Whether it is tanh(softplus(x)), which with another factor x is mish(x): one exponential.
+bool is_soft_gate(T& t, ExprId gate, ExprId x) {
+    const auto* tanh = std::get_if<ir::Unary>(&t.build.kernel()[gate].node);
+    if (!tanh || tanh->op != UnaryOp::tanh) return false;
+    const auto* soft = std::get_if<ir::Unary>(&t.build.kernel()[tanh->x].node);
+    return soft && soft->op == UnaryOp::softplus && soft->x == x;
+}
+
+ExprId product(T& t) {
+    const ExprId self = t.operand("self"), other = t.operand("other");
+    if (is_soft_gate(t, self, other)) return t.build.unary(UnaryOp::mish, other);
+    if (is_soft_gate(t, other, self)) return t.build.unary(UnaryOp::mish, self);
+    return binary<BinaryOp::mul>(t);
+}
+
 ExprId square(T& t) {
     const ExprId x = t.operand("self");
     return t.build.binary(BinaryOp::mul, x, x);
@@ -254,7 +269,7 @@ const std::vector<PointwiseOp> kPointwiseOps{
     {"aten.sub.Scalar", "sub", kPair, sub},
     {"aten.rsub.Tensor", "sub", kPair, rsub},
     {"aten.rsub.Scalar", "sub", kPair, rsub},
-    {"aten.mul.Tensor", "mul", kPair, binary<BinaryOp::mul>},
+    {"aten.mul.Tensor", "mul", kPair, product},
     {"aten.mul.Scalar", "mul", kPair, binary<BinaryOp::mul>},
     {"aten.div.Tensor", "div", kPair, div},
     {"aten.div.Scalar", "div", kPair, div},

@@ -2,6 +2,7 @@
 
 #include "ir/extents.h"
 #include "lower/rows/chunks.h"
+#include "lower/rows/columns.h"
 #include "lower/rows/flips.h"
 #include "lower/rows/record.h"
 #include "lower/rows/source.h"
@@ -69,6 +70,18 @@ Lowered with_windows(const ir::Kernel& kernel, RowsForm form, const RowsFacts& f
             fixed.extents};
 }
 
+// A thread divides by the extents of the rows to find its own, so these become constants, except
+// for the outermost. That is a constant, too, if it numbers the neighbours, which must come out
+// even.
+Lowered with_columns(const ir::Kernel& kernel, const ColumnsForm& form, const RowsFacts& facts) {
+    FixedKernel fixed(kernel, facts);
+    for (const ir::DimId dim : form.dims.rows)
+        if (dim != form.dims.rows.front() || form.dims.rows.size() == 1) fixed.fix(dim);
+    for (const ir::DimId dim : form.dims.over) fixed.fix(dim);
+    return {columns_source(fixed.kernel, form), columns_record(fixed.kernel, form, facts.arch),
+            fixed.extents};
+}
+
 // Threads divide by the extents of rows and columns, which become constants.
 Lowered with_tiles(const ir::Kernel& kernel, const TurnedForm& form, const RowsFacts& facts) {
     FixedKernel fixed(kernel, facts);
@@ -106,6 +119,8 @@ Result<Lowered> lower_rows(const ir::Kernel& original, const RowsFacts& facts) {
         return with_vectors(kernel, *vectors, facts);
     if (const auto turned = turned_form(kernel, *form, facts))
         return with_tiles(kernel, *turned, facts);
+    if (const auto columns = columns_form(kernel, *form, facts))
+        return with_columns(kernel, *columns, facts);
     FixedKernel fixed(kernel, facts);
     for (const ir::DimId dim : form->over) fixed.fix(dim);
     if (held_length(fixed.kernel, *form) == 0) fixed = FixedKernel(kernel, facts);

@@ -79,6 +79,9 @@ TEST(LowerColumns, AsManyAsLengthAndAlignmentAllow) {
     // Fewer threads would leave the GPU idle.
     EXPECT_TRUE(has(f.source({100, 64, 1000}), "Columns<1>"));
     EXPECT_TRUE(has(f.source({10, 64, 1000}), "ColumnRow"));
+    // A block's threads share long rows.
+    EXPECT_TRUE(has(f.source({640, 512, 1000}), "Columns<4>"));
+    EXPECT_TRUE(has(f.source({640, 513, 1000}), "ColumnRow"));
     EXPECT_TRUE(has(f.source({ir::kUnknownExtent, 64, 1000}), "ColumnRow"));
 }
 

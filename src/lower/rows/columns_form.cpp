@@ -18,6 +18,9 @@ using ir::ExprId;
 // that hold their rows have all of it in flight.
 constexpr std::int64_t kEnoughThreads = 132 * 1024, kFewestThreads = 132 * 512,
                        kFewestHolding = 132 * 256;
+// Elements of a row that a thread reads: with more, the last threads would run alone for long, and
+// what a block's threads need to share a row costs little.
+constexpr std::int64_t kMostRead = 512;
 // Elements that a thread holds: more with one row, as no other thread could share it.
 constexpr std::int64_t kMostInRows = 64, kMostInOneRow = 128;
 constexpr int kMostColumns = 8, kMostBytes = 16;
@@ -83,8 +86,7 @@ bool reads_backwards(const ir::Kernel& kernel) {
     });
 }
 
-// Whether rows that are neighbours can be read and written together at all, by `bytes` for each
-// element, and so many of them.
+// Whether so many neighbours can be read and written together.
 bool together(const ir::Kernel& kernel, const ColumnsForm& form, const RowsFacts& facts,
               int count) {
     const ir::DimId last = form.dims.rows.back();
@@ -101,13 +103,13 @@ bool together(const ir::Kernel& kernel, const ColumnsForm& form, const RowsFacts
     return true;
 }
 
-// Whether one access of all neighbours would be wider than any access of memory is.
+// Whether no tensor that is read gains from so many neighbours: half of them are 16 bytes already.
 bool too_wide(const ir::Kernel& kernel, const ColumnsForm& form, int count) {
     const auto wide = [&](const ir::Tensor& tensor) {
         return is_side_by_side(kernel, form.dims, tensor) &&
                count * info(tensor.type.dtype).bytes > kMostBytes;
     };
-    bool all = true;  // a narrow tensor beside a wide one is worth several accesses to that
+    bool all = true;
     for (std::size_t i = 0; i < kernel.params.size(); ++i)
         if (ir::is_read(kernel, i) && is_side_by_side(kernel, form.dims, kernel.params[i]))
             all &= wide(kernel.params[i]);
@@ -142,7 +144,7 @@ std::optional<ColumnsForm> columns_form(const ir::Kernel& kernel, const RowsForm
         }
     found.held = needed_again(kernel, form);
     if (rows < (found.held ? kFewestHolding : kFewestThreads) ||
-        rows >= static_cast<double>(kMaxCount) || length >= static_cast<double>(kMaxCount))
+        rows >= static_cast<double>(kMaxCount) || length > kMostRead)
         return std::nullopt;
     found.dims.narrow = true;
     found.length = static_cast<std::int64_t>(length);

@@ -23,11 +23,11 @@ __device__ inline float reciprocal(float x) {
     return y;
 }
 
-// As accurate, and correct even for results below the smallest normal number.
+// As accurate, and correct even for results below the smallest normal number: of numbers that are
+// not below it themselves.
 __device__ inline float reciprocal_with_subnormals(float x) {
-    float y;
-    asm("rcp.approx.f32 %0, %1;" : "=f"(y) : "f"(x));
-    return y;
+    float const scale = x > 0x1p125f ? 0.25f : 1.f;  // the reciprocal of a huge number is tiny
+    return scale * reciprocal(x * scale);
 }
 
 // Its relative error is 2^-11.

@@ -101,6 +101,32 @@ struct Math<bf16> : Math<half> {
     __device__ static float tanh(float x) { return fast_tanh(x); }
 };
 
+// Divides many numbers by one, in a few instructions and no branch, where a division by itself has
+// a branch for rare numbers, across which loads and other divisions cannot move. Rounded as such a
+// division, but for a few divisors and for results below the smallest normal number, which may be
+// the next number.
+class Divisor {
+  public:
+    Divisor() = default;
+    // Divisor and dividends are multiplied by `scale_`, so that the reciprocal has all its bits.
+    __device__ explicit Divisor(float by)
+        : scale_(::fabsf(by) > 0x1p100f    ? 0x1p-64f
+                 : ::fabsf(by) < 0x1p-100f ? 0x1p64f
+                                           : 1.f),
+          inverse_(Math<float>::divide(1.f, by * scale_)),
+          by_(inverse_ == 0.f ? 0.f : by * scale_) {}  // no product with infinity
+    __device__ float share_of(float x) const {
+        float const scaled = x * scale_;
+        float const quotient = scaled * inverse_;
+        float const rest = fmaf(-by_, quotient, scaled);
+        // Infinite or NaN: there is no rest to divide.
+        return ::fabsf(quotient) < INFINITY ? fmaf(rest, inverse_, quotient) : quotient;
+    }
+
+  private:
+    float scale_, inverse_, by_;
+};
+
 // The functions of the kernel language, by their names there.
 template <class T>
 struct Functions {
@@ -113,6 +139,7 @@ struct Functions {
     __device__ static float rsqrt(float x) { return ::rsqrtf(x); }
     __device__ static float reciprocal(float x) { return M::divide(1.f, x); }
     __device__ static float divide(float x, float y) { return M::divide(x, y); }
+    __device__ static float divide(float x, Divisor const& y) { return y.share_of(x); }
     __device__ static float tanh(float x) { return M::tanh(x); }
     __device__ static float erf(float x) { return ::erff(x); }
     __device__ static float abs(float x) { return ::fabsf(x); }

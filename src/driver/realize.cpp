@@ -53,7 +53,7 @@ std::vector<Family> families(const match::Discovery& discovery,
 
 std::string outcome_text(const tune::Realization& r) {
     if (!r.realized) return fmt::format("no kernel: {}", one_line(r.why));
-    auto text = fmt::format("{}, {}", r.precision, report::short_schedule(r.schedule));
+    auto text = fmt::format("{}, {}", tune::precision_text(r), report::short_schedule(r.schedule));
     if (r.measured && r.single.median_us > 0)
         text += fmt::format(", {:.1f} us, torch {:.1f} us", r.single.median_us,
                             r.baseline_single.median_us);

@@ -45,7 +45,7 @@ report::PatternRow row(const match::Pattern& pattern, const compose::Choice& cho
     const auto at = realizations.find(pattern.family);
     if (at == realizations.end()) return out;
     const auto& r = at->second;
-    out.precision = r.precision;
+    out.precision = tune::precision_text(r);
     out.schedule = r.schedule;
     out.text = worst(r.text_checks);
     out.compiled = worst(ran_on_gpu(r) ? r.checks : std::vector<verify::Check>());

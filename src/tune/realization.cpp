@@ -96,6 +96,7 @@ Realization realization_from(const json& object) {
     if (const json* files = optional_field(object, "files"))
         for (const auto& [name, hash] : to_object(*files).items()) r.files[name] = to_text(hash);
     r.headers = get_text(object, "headers", "");
+    r.exact_instead = get_bool(object, "exact_instead", false);
     // Earlier results do not say it, but only files have no schedule that is spelled.
     const auto winner = std::ranges::find(r.candidates, r.winner, &CandidateResult::name);
     r.from_file =
@@ -132,6 +133,7 @@ std::string to_json(const Realization& r) {
                          {"winner", r.winner},
                          {"schedule", r.schedule},
                          {"precision", r.precision},
+                         {"exact_instead", r.exact_instead},
                          {"from_file", r.from_file},
                          {"text", json_of(text)},
                          {"best", json_of(best)},
@@ -155,6 +157,10 @@ std::string to_json_line(const std::string& family, const CandidateResult& candi
     json object = candidate_json(candidate);
     object["family"] = family;
     return dump(object, -1) + "\n";
+}
+
+std::string precision_text(const Realization& r) {
+    return r.exact_instead && !r.precision.empty() ? r.precision + " for tf32" : r.precision;
 }
 
 std::string summary(const std::vector<CandidateResult>& candidates) {

@@ -42,6 +42,7 @@ struct Realization {
     std::string device;          // "NVIDIA H200", or "cpu": then nothing was timed
     bool measured = false;       // the winner was timed
     std::string winner, schedule, precision;
+    bool exact_instead = false;    // the text's TF32 was not as accurate as torch is (exact_text.h)
     bool from_file = false;        // the winner is a CUDA file, which was proved on dense tensors
     std::filesystem::path folder;  // kernel.fact, kernel.cu, kernel.cubin, record.json, result.json
     std::map<std::string, std::string> files;  // the kernel's files with their SHA-256
@@ -64,6 +65,8 @@ Result<Realization> realization_from_json(std::string_view text);
 // One line of the journal, newline included.
 std::string to_json_line(const std::string& family, const CandidateResult& candidate);
 
+// The precision, and whether it is another than the text asks for: "f32 for tf32".
+std::string precision_text(const Realization& realization);
 // "9 candidates: 7 passed, 1 incorrect, 1 timed out".
 std::string summary(const std::vector<CandidateResult>& candidates);
 

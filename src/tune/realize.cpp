@@ -5,6 +5,7 @@
 #include "dsl/cuda_text.h"
 #include "support/files.h"
 #include "tune/candidates.h"
+#include "tune/exact_text.h"
 #include "tune/family_files.h"
 #include "tune/realize_cuda.h"
 #include "tune/remembered.h"
@@ -55,7 +56,8 @@ int candidate_limit(const RealizeOptions& options) {
 
 namespace {
 
-Result<Realization> realize_family(const match::Pattern& pattern, const RealizeOptions& options) {
+// With the precision that the text asks for.
+Result<Realization> realize_text(const match::Pattern& pattern, const RealizeOptions& options) {
     if (const auto source = dsl::cuda_source(pattern.kernel))
         return realize_cuda(pattern, *source, options);
     const int limit = candidate_limit(options);
@@ -84,6 +86,35 @@ Result<Realization> realize_family(const match::Pattern& pattern, const RealizeO
     if (auto done = remember_verified(*found, pattern, prior, *all, options); !done)
         return done.error();
     return found;
+}
+
+// After kernels in TF32 that were all wrong; `why` says how.
+Result<Realization> realize_exactly(match::Pattern pattern, const std::string& text,
+                                    const RealizeOptions& options, const std::string& why) {
+    pattern.kernel = text;
+    auto r = realize_text(pattern, options);
+    if (!r) return r;
+    if (r->exact_instead) return r;  // as it was in an earlier run
+    r->exact_instead = true;
+    if (!r->realized && !why.empty()) r->why += "; in TF32: " + why;
+    const auto kept = write_file_atomic(r->folder / "result.json", to_json(*r));
+    return kept ? r : Result<Realization>(kept.error());
+}
+
+// A text in TF32 is tried without if that is why all its kernels are wrong. What torch computes in
+// f32 it does again, so that an earlier run's finding holds, unless all is to be searched again.
+Result<Realization> realize_family(const match::Pattern& pattern, const RealizeOptions& options) {
+    const auto exact = exact_text(pattern.kernel);
+    if (!exact) return realize_text(pattern, options);
+    const auto folder = std::filesystem::absolute(options.run_folder / "kernels" / pattern.family);
+    if (!options.retune)
+        if (const auto earlier = earlier_result(folder, options); earlier && earlier->exact_instead)
+            return realize_exactly(pattern, *exact, options, "");
+    auto found = realize_text(pattern, options);
+    if (!found || !all_wrong(*found)) return found;
+    RealizeOptions rest = options;
+    if (rest.budget) *rest.budget = std::max(*rest.budget - Seconds(found->seconds), Seconds(0));
+    return realize_exactly(pattern, *exact, rest, found->why);
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 
 #include <bit>
 #include <cmath>
+#include <vector>
 
 #include "emulated/device.h"
 
@@ -61,6 +62,29 @@ TEST(Functions, EndsAreZeroAndNaNStays) {
     EXPECT_TRUE(std::isnan(Functions<float>::mish(NAN)));
     EXPECT_TRUE(std::isnan(Functions<bf16>::sigmoid(NAN)));
     EXPECT_TRUE(std::isnan(Functions<bf16>::gelu_tanh(NAN)));
+}
+
+// Many numbers by one: what a division by itself gives.
+TEST(Functions, AnyNumberIsDivided) {
+    const std::vector<float> numbers{0.f,      -0.f,      1.f,       -1.f,      3.f,    7.1f,
+                                     0.3f,     1e-30f,    1e30f,     3e38f,     -3e38f, 1.2e-38f,
+                                     0x1p126f, 0x1p-126f, 0x1p100f,  0x1p-100f, 1e-42f, 0x1p-149f,
+                                     33.3f,    1e10f,     -INFINITY, INFINITY,  1e-10f, -65.4f};
+    for (const float by : numbers)
+        for (const float x : numbers) {
+            const float expected = x / by, found = Divisor(by).share_of(x);
+            if (std::isnan(expected))
+                EXPECT_TRUE(std::isnan(found)) << x << " / " << by;
+            else if (std::isinf(expected) || std::abs(expected) >= 0x1p-126f)
+                EXPECT_EQ(found, expected) << x << " / " << by;
+            else
+                EXPECT_LE(std::abs(found - expected), 0x1p-149f) << x << " / " << by;
+        }
+    EXPECT_TRUE(std::isnan(Divisor(NAN).share_of(1.f)));
+    EXPECT_TRUE(std::isnan(Divisor(2.f).share_of(NAN)));
+    for (float by = 1.f; by < 2.f; by += 0.00119f)
+        for (float x = 1.f; x < 2.f; x += 0.00137f)
+            EXPECT_EQ(Divisor(by).share_of(x), x / by) << x << " / " << by;
 }
 
 TEST(Functions, Tf32IsTheNearestOfElevenBits) {

@@ -86,6 +86,69 @@ TEST_F(Realize, AResultSaysWhetherAFileWon) {
     EXPECT_FALSE(realized_text().from_file);
 }
 
+// Kernels in TF32 behave as a file says, others are right.
+class InTf32 : public Realize {
+  protected:
+    void SetUp() override {
+        Realize::SetUp();
+        pattern_.kernel =
+            "kernel linear(x: f32[M, K], w: f32[N, K]) -> (y: f32[M, N]) {\n"
+            "  y = matmul(x, w.T, precision: tf32)\n"
+            "}\n";
+        options_.precision.tf32 = Tf32(true);
+        options_.max_candidates = 2;
+        const fs::path behaviour = folder_.path() / "rounded";
+        ASSERT_TRUE(write_file_atomic(options_.toolchain.nvcc,
+                                      "#!/bin/sh\n"
+                                      "cp kernel.cu kernel.cubin\n"
+                                      "grep -q MainloopTf32 kernel.cu || exit 0\n"
+                                      "echo \"// behave:$(cat " +
+                                          behaviour.string() + ")\" > kernel.cubin\n")
+                        .ok());
+        fs::permissions(options_.toolchain.nvcc, fs::perms::owner_all);
+        rounded("incorrect");
+    }
+    void rounded(const std::string& behaviour) {
+        ASSERT_TRUE(write_file_atomic(folder_.path() / "rounded", behaviour).ok());
+    }
+};
+
+TEST_F(InTf32, IsTriedExactlyIfAllItsKernelsAreWrong) {
+    const auto r = realized_text();
+    EXPECT_TRUE(r.realized) << r.why;
+    EXPECT_TRUE(r.exact_instead);
+    EXPECT_NE(r.precision, "tf32");
+    EXPECT_EQ(precision_text(r), r.precision + " for tf32");
+    const auto text = read_file(r.folder / "kernel.fact");
+    ASSERT_TRUE(text.ok());
+    EXPECT_EQ(text->find("tf32"), text->npos) << *text;
+    const auto kept = realization_from_json(*read_file(r.folder / "result.json"));
+    ASSERT_TRUE(kept.ok());
+    EXPECT_TRUE(kept->exact_instead);
+
+    const long measured = asked("candidate");
+    const auto again = realized_text();
+    EXPECT_TRUE(again.resumed);
+    EXPECT_TRUE(again.exact_instead);
+    EXPECT_EQ(asked("candidate"), measured);
+}
+
+TEST_F(InTf32, StaysIfOneIsRight) {
+    rounded("passed 90");
+    const auto r = realized_text();
+    EXPECT_TRUE(r.realized) << r.why;
+    EXPECT_FALSE(r.exact_instead);
+    EXPECT_EQ(r.precision, "tf32");
+    EXPECT_EQ(precision_text(r), "tf32");
+}
+
+TEST_F(InTf32, StaysIfItsKernelsCrash) {
+    rounded("crash");
+    const auto r = realized_text();
+    EXPECT_FALSE(r.realized);
+    EXPECT_FALSE(r.exact_instead);
+}
+
 TEST_F(Realize, WrongTextNamesTheLine) {
     pattern_.kernel = "kernel linear(x: bf16[M, K]) -> (y: bf16[M, N]) {\n  y = x @ missing.T\n}\n";
     const auto r = realized_text();

@@ -2,6 +2,7 @@
 
 #include "ir/extents.h"
 #include "lower/rows/chunks.h"
+#include "lower/rows/columns.h"
 #include "lower/rows/flips.h"
 #include "lower/rows/patches.h"
 #include "lower/rows/record.h"
@@ -37,6 +38,18 @@ class FixedKernel {
         extents.push_back({dim, known(dim)});
         kernel.dims[ir::index(dim)].extent = known(dim);
     }
+    // A thread divides by the extents of the rows to find its own, so these become constants,
+    // except for the outermost. Returns whether the rows are known to be few enough for 32 bits.
+    bool fix_rows(const RowsForm& form) {
+        double rows = 1;
+        bool all_known = true;
+        for (const ir::DimId dim : form.rows) {
+            all_known &= known(dim) >= 1;
+            rows *= static_cast<double>(known(dim));
+            if (dim != form.rows.front()) fix(dim);
+        }
+        return all_known && rows < static_cast<double>(kMaxCount);
+    }
 
     ir::Kernel kernel;
     std::vector<FixedExtent> extents;
@@ -45,24 +58,16 @@ class FixedKernel {
     const RowsFacts* facts_;
 };
 
-// The kernel for windows. A thread divides by the extents of the rows to find its window, so these
-// become constants, except for the outermost; and so do those that it loops over.
+// The kernel for windows. What it loops over is constant, too.
 Lowered with_windows(const ir::Kernel& kernel, RowsForm form, const RowsFacts& facts) {
     FixedKernel fixed(kernel, facts);
-    double rows = 1;
-    bool all_known = true;
-    for (const ir::DimId dim : form.rows) {
-        all_known &= fixed.known(dim) >= 1;
-        rows *= static_cast<double>(fixed.known(dim));
-        if (dim != form.rows.front()) fixed.fix(dim);
-    }
+    form.narrow = fixed.fix_rows(form);
     for (const ir::DimId dim : form.over) fixed.fix(dim);
     for (const ir::ExprId id : form.order)
         if (const auto* window = std::get_if<ir::Window>(&kernel[id].node))
             for (const ir::DimId places : window->places)
                 for (const ir::DimId part : kernel.factors({kernel[places].window->of}))
                     fixed.fix(part);
-    form.narrow = all_known && rows < static_cast<double>(kMaxCount);
     if (const auto patches = patch_form(fixed.kernel, form, facts))
         return {patches_source(fixed.kernel, *patches),
                 patches_record(fixed.kernel, *patches, facts.arch), fixed.extents};
@@ -70,6 +75,18 @@ Lowered with_windows(const ir::Kernel& kernel, RowsForm form, const RowsFacts& f
         return {strips_source(fixed.kernel, *strips),
                 strips_record(fixed.kernel, *strips, facts.arch), fixed.extents};
     return {element_rows_source(fixed.kernel, form), rows_record(fixed.kernel, form, facts.arch),
+            fixed.extents};
+}
+
+// A thread divides by the extents of the rows to find its own, so these become constants, except
+// for the outermost. That is a constant, too, if it numbers the neighbours, which must come out
+// even.
+Lowered with_columns(const ir::Kernel& kernel, const ColumnsForm& form, const RowsFacts& facts) {
+    FixedKernel fixed(kernel, facts);
+    fixed.fix_rows(form.dims);
+    if (form.dims.rows.size() == 1) fixed.fix(form.dims.rows.front());
+    for (const ir::DimId dim : form.dims.over) fixed.fix(dim);
+    return {columns_source(fixed.kernel, form), columns_record(fixed.kernel, form, facts.arch),
             fixed.extents};
 }
 
@@ -92,7 +109,7 @@ std::int64_t RowsFacts::known(const ir::Kernel& kernel, ir::DimId dim) const {
 
 Result<Lowered> lower_rows(const ir::Kernel& original, const RowsFacts& facts) {
     const ir::Kernel kernel = flips_at_leaves(original);
-    const auto form = rows_form(kernel);
+    auto form = rows_form(kernel);
     if (!form) return form.error();
     if (form->has_windows(kernel)) return with_windows(kernel, *form, facts);
     if (const auto chunked = in_chunks(kernel, *form, facts)) {
@@ -110,9 +127,14 @@ Result<Lowered> lower_rows(const ir::Kernel& original, const RowsFacts& facts) {
         return with_vectors(kernel, *vectors, facts);
     if (const auto turned = turned_form(kernel, *form, facts))
         return with_tiles(kernel, *turned, facts);
+    if (const auto columns = columns_form(kernel, *form, facts))
+        return with_columns(kernel, *columns, facts);
     FixedKernel fixed(kernel, facts);
     for (const ir::DimId dim : form->over) fixed.fix(dim);
-    if (held_length(fixed.kernel, *form) == 0) fixed = FixedKernel(kernel, facts);
+    if (held_length(fixed.kernel, *form) == 0)
+        fixed = FixedKernel(kernel, facts);
+    else
+        form->narrow = fixed.fix_rows(*form);
     return Lowered{element_rows_source(fixed.kernel, *form),
                    rows_record(fixed.kernel, *form, facts.arch), fixed.extents};
 }

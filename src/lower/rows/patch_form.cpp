@@ -13,7 +13,7 @@ using ir::DimId;
 using ir::ExprId;
 using Numbers = std::array<std::int64_t, 3>;
 
-constexpr std::int64_t kWidestPixel = 64, kMostColumns = 128, kLeastColumns = 8;
+constexpr std::int64_t kWidestPixel = 64, kMostPatchFeatures = 128, kLeastPatchFeatures = 8;
 constexpr std::int64_t kManyPlaces = 132 * 512;  // that keep a GPU busy
 constexpr std::int64_t kMostSharedBytes = 226 * 1024;
 constexpr std::int64_t kRun = 128, kChunk = 8;  // as in patches.cuh
@@ -196,8 +196,8 @@ std::int64_t PatchShape::tiles() const {
 }
 
 bool choose_patches(PatchShape& shape) {
-    if (shape.num_channels > kWidestPixel || shape.num_features < kLeastColumns ||
-        shape.num_features > kMostColumns)
+    if (shape.num_channels > kWidestPixel || shape.num_features < kLeastPatchFeatures ||
+        shape.num_features > kMostPatchFeatures)
         return false;
     const Layout layout(shape);
     const std::int64_t most = 64 / layout.columns;

@@ -52,8 +52,8 @@ bool in_one_thread(const ir::Kernel& kernel, const RowsForm& form) {
     return length <= longest;
 }
 
-// Whether all parameters that vary both along a row and across the rows are contiguous across the
-// rows; false if there are none.
+}  // namespace
+
 bool contiguous_across_rows(const ir::Kernel& kernel, const RowsForm& form) {
     if (form.rows.empty()) return false;
     const auto is_along_row = [&](ir::DimId dim) {
@@ -71,8 +71,6 @@ bool contiguous_across_rows(const ir::Kernel& kernel, const RowsForm& form) {
     return any;
 }
 
-}  // namespace
-
 RowShape row_shape(const ir::Kernel& kernel, const RowsForm& form) {
     const auto type = [&](std::string_view plain, std::string_view scan) {
         return form.scan ? scan : plain;
@@ -88,9 +86,6 @@ RowShape row_shape(const ir::Kernel& kernel, const RowsForm& form) {
     return {type("BlockRow", "BlockScan"), "a block a row", 1};
 }
 
-namespace {
-
-// Whether rows are gone through more than once: to reduce them, and then for more.
 bool needed_again(const ir::Kernel& kernel, const RowsForm& form) {
     const auto reductions = std::ranges::count_if(form.order, [&](ir::ExprId id) {
         return std::holds_alternative<ir::Reduce>(kernel[id].node);
@@ -102,6 +97,8 @@ bool needed_again(const ir::Kernel& kernel, const RowsForm& form) {
     });
     return reductions + (in_row ? 1 : 0) > 1;
 }
+
+namespace {
 
 // A product of this many extents, each at least two, exceeds any int.
 constexpr std::size_t kMaxFactors = 31;

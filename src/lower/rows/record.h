@@ -21,6 +21,12 @@ struct RowShape {
 };
 RowShape row_shape(const ir::Kernel& kernel, const RowsForm& form);
 
+// Whether all parameters that vary both along a row and across the rows are contiguous across the
+// rows; false if there are none.
+bool contiguous_across_rows(const ir::Kernel& kernel, const RowsForm& form);
+// Whether rows are gone through more than once: to reduce them, and then for more.
+bool needed_again(const ir::Kernel& kernel, const RowsForm& form);
+
 // The length of rows that ColumnRow holds in registers, because they are needed more than once; 0
 // if it does not. The length has to be a constant.
 std::int64_t held_length(const ir::Kernel& kernel, const RowsForm& form);

@@ -201,6 +201,8 @@ void RowsText::declare(ExpressionText& text, ir::ExprId root, bool inside) {
             text.set(id, text.use(expand->x));
         else if (const auto* view = std::get_if<ir::View>(&node))
             text.set(id, text.use(view->x));
+        else if (const std::string own = own_text(text, id); !own.empty())
+            text.declare(out_, id, own);
         else
             text.declare(out_, id);
     }

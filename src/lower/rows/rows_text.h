@@ -62,6 +62,8 @@ class RowsText {
     bool varies(ir::ExprId id) const { return contains_row(kernel_[id].type.dims); }
     bool in_row(const ir::Output& output) const { return contains_row(output.tensor.type.dims); }
 
+    // The text of a value that a kernel computes in another way than by itself; "" for others.
+    virtual std::string own_text(const ExpressionText&, ir::ExprId) const { return ""; }
     // Declares the values that `root` needs: those that differ between positions in the row
     // (`inside`), or those that are the same for the whole row.
     void declare(ExpressionText& text, ir::ExprId root, bool inside);

@@ -34,17 +34,41 @@ TEST(FewTerms, AreAddedUpWithoutAProduct) {
     EXPECT_TRUE(Colours(3, 128).has_product());
     EXPECT_TRUE(Colours(3, 18).has_product());  // no whole vectors of weights
     EXPECT_TRUE(Colours(3, 0).has_product());   // as many as there may be
-    Colours tf32(3, 16);
-    tf32.precision = ir::Precision::tf32;
-    EXPECT_TRUE(tf32.has_product());
     Colours half(3, 16);
     half.dtype = DType::bf16;
     EXPECT_TRUE(half.has_product());
 }
 
-void expect_golden_of_images(Colours& conv, const std::string& name) {
+// In TF32 only where the GPU multiplies patches, which have to be known to fit.
+TEST(FewTerms, InTf32AreProductsOfPatches) {
+    const auto has_sums = [](std::int64_t channels, std::int64_t features, std::int64_t height,
+                             bool patches = true, std::int64_t images = 16) {
+        Colours conv(channels, features);
+        conv.precision = ir::Precision::tf32;
+        conv.output("y", DType::f32, conv.result());
+        std::vector<std::int64_t> extents(conv.kernel.dims.size(), ir::kUnknownExtent);
+        extents[ir::index(conv.h)] = extents[ir::index(conv.w)] = height;
+        extents[ir::index(conv.batch)] = images;
+        EXPECT_EQ(ir::solve_extents(conv.kernel, extents), "");
+        const ir::Kernel sums = with_sums_of_few_terms(conv.kernel, extents, patches);
+        const auto live = ir::reachable(sums);
+        for (std::size_t i = 0; i < live.size(); ++i)
+            if (live[i] && std::holds_alternative<ir::Product>(sums.exprs[i].node)) return false;
+        return true;
+    };
+    EXPECT_TRUE(has_sums(16, 64, 128));
+    EXPECT_TRUE(has_sums(32, 32, 62));
+    EXPECT_FALSE(has_sums(64, 64, 128));
+    EXPECT_FALSE(has_sums(16, 128, 128));
+    EXPECT_FALSE(has_sums(16, 64, ir::kUnknownExtent));
+    EXPECT_FALSE(has_sums(16, 64, 128, false));
+    EXPECT_FALSE(has_sums(16, 64, 128, true, 2));  // too few places
+}
+
+void expect_golden_of_images(Colours& conv, const std::string& name, const char* arch) {
     conv.output("y", DType::f32, conv.result());
     LowerOptions options;
+    options.arch = arch;
     options.extents.assign(conv.kernel.dims.size(), ir::kUnknownExtent);
     for (const auto& [dim, extent] :
          {std::pair{conv.batch, std::int64_t{64}}, {conv.h, 126}, {conv.w, 130}})
@@ -58,7 +82,7 @@ void expect_golden_of_images(Colours& conv, const std::string& name) {
 
 TEST(FewTerms, AThreadComputesSeveralFeatures) {
     Colours conv(3, 32);
-    expect_golden_of_images(conv, "few_terms");
+    expect_golden_of_images(conv, "few_terms", "sm80");
 }
 
 // Features in groups of three, as a norm of groups leaves them: a thread takes whole groups, as
@@ -66,7 +90,16 @@ TEST(FewTerms, AThreadComputesSeveralFeatures) {
 TEST(FewTerms, AThreadComputesSeveralGroupsOfFeatures) {
     Colours conv(3, 0);
     conv.f = conv.kernel.factored_dim({conv.named("G", 8), conv.named("F3", 3)});
-    expect_golden_of_images(conv, "few_terms_in_groups");
+    expect_golden_of_images(conv, "few_terms_in_groups", "sm80");
+}
+
+TEST(FewTerms, PatchesOfImagesAreMultiplied) {
+    Colours conv(8, 64);
+    expect_golden_of_images(conv, "patches", "sm90a");
+    Colours groups(16, 0);
+    groups.precision = ir::Precision::tf32;
+    groups.f = groups.kernel.factored_dim({groups.named("G", 8), groups.named("F3", 3)});
+    expect_golden_of_images(groups, "patches_in_tf32", "sm90a");
 }
 
 using Numbers = std::vector<double>;

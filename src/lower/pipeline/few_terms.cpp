@@ -69,6 +69,10 @@ class Finder {
         PatchShape shape;
         shape.parts = convolution.in_tf32 ? 1 : 2;
         shape.num_features = *features, shape.num_channels = *of_pixel;
+        for (const DimId dim : convolution.results)
+            if (!ir::contains(joined(convolution.features, window.places), dim))
+                shape.num_images *=
+                    std::max<std::int64_t>(1, ir::known_extent(kernel_, dim, extents_).value_or(1));
         const bool patches = patches_ && fits_patches(window, shape);
         if (convolution.in_tf32) return patches && *of_pixel <= kMostChannelsOfTf32;
         return *terms <= kMostTerms && *of_pixel <= kMostChannels &&

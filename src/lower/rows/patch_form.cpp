@@ -14,7 +14,7 @@ using ir::ExprId;
 using Numbers = std::array<std::int64_t, 3>;
 
 constexpr std::int64_t kWidestPixel = 64, kMostPatchFeatures = 128, kLeastPatchFeatures = 8;
-constexpr std::int64_t kManyPlaces = 132 * 512;  // that keep a GPU busy
+constexpr std::int64_t kManyPlaces = 132 * 256;  // that keep a GPU busy
 constexpr std::int64_t kMostSharedBytes = 226 * 1024;
 constexpr std::int64_t kRun = 128, kChunk = 8;  // as in patches.cuh
 
@@ -152,11 +152,9 @@ class PatchFinder {
             found_.dilation[at] = rule.dilation;
             found_.before[at] = rule.before;
         }
-        std::int64_t places = 1;
-        for (const std::int64_t count : found_.num_places) places *= count;
         for (const DimId dim : found_.batch)
-            places *= std::max<std::int64_t>(1, facts_.known(kernel_, dim));
-        return places >= kManyPlaces;
+            found_.num_images = std::max<std::int64_t>(1, facts_.known(kernel_, dim));
+        return true;
     }
 
     // One result, whose rows of places are contiguous, as those of the images are.
@@ -199,6 +197,9 @@ bool choose_patches(PatchShape& shape) {
     if (shape.num_channels > kWidestPixel || shape.num_features < kLeastPatchFeatures ||
         shape.num_features > kMostPatchFeatures)
         return false;
+    std::int64_t places = shape.num_images;
+    for (const std::int64_t count : shape.num_places) places *= count;
+    if (places < kManyPlaces) return false;
     const Layout layout(shape);
     const std::int64_t most = 64 / layout.columns;
     // Sums that are added up in parts take twice the registers.

@@ -13,7 +13,7 @@ namespace fact::lower {
 // The numbers of a convolution, and how its patches are shared out.
 struct PatchShape {
     int parts = 2;  // f16 numbers that make up an f32 number
-    std::int64_t num_features = 1, num_channels = 1;
+    std::int64_t num_images = 1, num_features = 1, num_channels = 1;
     // Depth, rows and columns: ones for those that a convolution does not have.
     std::array<std::int64_t, 3> taps{1, 1, 1}, dilation{1, 1, 1}, before{}, image{1, 1, 1},
         num_places{1, 1, 1};
@@ -23,7 +23,8 @@ struct PatchShape {
 };
 
 // Chooses how many places a warp group takes at a time (as many as the sums of 64 features take
-// registers for) and how many groups a block has. False if no choice fits into shared memory.
+// registers for) and how many groups a block has. False if no choice fits into shared memory, or the
+// places are too few to keep a GPU busy.
 bool choose_patches(PatchShape& shape);
 
 struct PatchForm : PatchShape {

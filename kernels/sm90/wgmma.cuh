@@ -3,7 +3,6 @@
 
 #include <cute/arch/mma_sm90_gmma.hpp>
 #include <cute/arch/util.hpp>
-
 #include <utility>
 
 #include "../common/numbers.cuh"

@@ -8,24 +8,26 @@ namespace fact::sm90 {
 // Loads the tile's patch so that its numbers are in f16's range: scaled like the tile before it,
 // which mostly fits. `mosts` has a word for each warp of the group.
 template <class C, class Pixel>
-__device__ void load_scaled_patch(unsigned char* patch, unsigned* mosts, int group, PatchTile tile,
-                                  PowerOfTwo& scale, Pixel pixel, int64_t channel_stride) {
+__device__ void load_scaled_patch(unsigned char* patch, float const* fetched, unsigned* mosts,
+                                  int group, PatchTile tile, PowerOfTwo& scale, Pixel pixel,
+                                  int64_t channel_stride) {
     constexpr unsigned kInfinite = 255, kLeast = 127 + 6, kMost = 127 + 14;  // exponents
     for (bool again = true; again;) {
         unsigned const mine = __reduce_max_sync(
-            0xffffffff, load_patch<C>(patch, tile, scale.up, pixel, channel_stride));
+            0xffffffff, load_patch<C>(patch, fetched, tile, scale.up, pixel, channel_stride));
         if (threadIdx.x % 32 == 0) mosts[threadIdx.x / 32 % 4] = mine;
         make_visible_to_products();
         join_warp_group(group);
         unsigned const most = max(max(mosts[0], mosts[1]), max(mosts[2], mosts[3]));
         unsigned const exponent = most >> 23, scaled = exponent + (__float_as_uint(scale.up) >> 23);
-        again = exponent == kInfinite
-                    ? scale.up != 1
-                    : most != 0 && (scaled < kLeast + 127 || scaled > kMost + 127);
+        PowerOfTwo right = scale;
         // An infinity stays one, and what is too large beside it becomes one.
-        if (again)
-            scale = exponent == kInfinite ? PowerOfTwo{1, 1}
-                                          : PowerOfTwo::to_f16_range<2>(__uint_as_float(most));
+        if (exponent == kInfinite)
+            right = {1, 1};
+        else if (most != 0 && (scaled < kLeast + 127 || scaled > kMost + 127))
+            right = PowerOfTwo::to_f16_range<2>(__uint_as_float(most));
+        again = right.up != scale.up;
+        scale = right;
         if (again) join_warp_group(group);  // all have read `mosts`
     }
 }
@@ -37,6 +39,8 @@ __device__ void multiply_steps(uint32_t patch, uint32_t weights, float (&parts)[
     using L = PatchLayout<C>;
     using Product = SharedProduct<half, L::kColumns, Major::k, Major::k>;
     constexpr int kProducts = C::kParts == 2 ? 3 : 1;
+    // Or all descriptors, which are the same for every tile, would be kept in registers.
+    asm volatile("" : "+r"(patch), "+r"(weights));
     pin(parts);
     cute::warpgroup_arrive();
 #pragma unroll
@@ -59,11 +63,10 @@ __device__ void multiply_steps(uint32_t patch, uint32_t weights, float (&parts)[
     pin(parts);
 }
 
-// The same over all steps from kFirst on. The tensor core cuts off what does not fit beside a large
-// sum, so f32 numbers are added up few at a time.
+// The same over all steps from kFirst on, so many at a time.
 template <class C, int kFirst = 0, int kRegisters>
 __device__ void multiply_windows(uint32_t patch, uint32_t weights, float (&sums)[1][kRegisters]) {
-    constexpr int kSteps = PatchLayout<C>::kSteps, kTogether = C::kParts == 2 ? 5 : kSteps;
+    constexpr int kSteps = PatchLayout<C>::kSteps, kTogether = PatchLayout<C>::kStepsTogether;
     if constexpr (kFirst == 0) {
         multiply_steps<C, 0, (kTogether < kSteps ? kTogether : kSteps)>(patch, weights, sums);
     } else {
@@ -72,6 +75,7 @@ __device__ void multiply_windows(uint32_t patch, uint32_t weights, float (&sums)
         multiply_steps<C, kFirst, kEnd>(patch, weights, parts);
 #pragma unroll
         for (int i = 0; i < kRegisters; ++i) sums[0][i] += parts[0][i];
+        pin(sums);  // or the parts would be kept and added up at the end
     }
     if constexpr (kFirst + kTogether < kSteps)
         multiply_windows<C, kFirst + kTogether>(patch, weights, sums);
@@ -124,29 +128,39 @@ __device__ void convolve_patches(int images, Pixel pixel, int64_t channel_stride
     unsigned char* const weights = shared;
     float* const scales = reinterpret_cast<float*>(shared + L::kWeightBytes);
     int const group = threadIdx.x / kPatchThreads;
-    unsigned char* const patch = shared + L::kWeightBytes + L::kScaleBytes + group * L::kPatchBytes;
-    float* const turned =
-        reinterpret_cast<float*>(shared + L::kWeightBytes + L::kScaleBytes +
-                                 C::kGroups * L::kPatchBytes + threadIdx.x / 32 * L::kTurnBytes);
+    unsigned char* const patch =
+        shared + L::kWeightBytes + L::kScaleBytes + group * (L::kPatchBytes + L::kFetchBytes);
+    float* const fetched = reinterpret_cast<float*>(patch + L::kPatchBytes);
+    float* const turned = reinterpret_cast<float*>(shared + L::kWeightBytes + L::kScaleBytes +
+                                                   C::kGroups * (L::kPatchBytes + L::kFetchBytes) +
+                                                   threadIdx.x / 32 * L::kTurnBytes);
     wait_for_previous();
     load_weights<C>(weights, scales, weight);
     make_visible_to_products();
     __syncthreads();
     PowerOfTwo scale{1024, 1.f / 1024};
     int const tiles = images * L::kPlacesDeep * L::kTiles;
-    for (int number = blockIdx.x * C::kGroups + group; number < tiles;
-         number += gridDim.x * C::kGroups) {
-        PatchTile const tile{number / L::kTiles / L::kPlacesDeep,
-                             number / L::kTiles % L::kPlacesDeep, number % L::kTiles * L::kTile};
-        load_scaled_patch<C>(patch, mosts[group], group, tile, scale, pixel, channel_stride);
+    auto const tile_of = [](int number) {
+        return PatchTile{number / L::kTiles / L::kPlacesDeep, number / L::kTiles % L::kPlacesDeep,
+                         number % L::kTiles * L::kTile};
+    };
+    int number = blockIdx.x * C::kGroups + group;
+    if (C::kFetches && number < tiles)
+        fetch_pixels<C>(fetched, tile_of(number), pixel, channel_stride);
+    for (int next; number < tiles; number = next) {
+        next = number + gridDim.x * C::kGroups;
+        PatchTile const tile = tile_of(number);
+        if constexpr (C::kFetches) asm volatile("cp.async.wait_group 0;" ::: "memory");
+        load_scaled_patch<C>(patch, fetched, mosts[group], group, tile, scale, pixel,
+                             channel_stride);
+        if (C::kFetches && next < tiles)
+            fetch_pixels<C>(fetched, tile_of(next), pixel, channel_stride);
 #pragma unroll 1
         for (int block = 0; block < L::kBlocks; ++block) {
             float sums[2 * C::kRuns][1][L::kColumns / 2];
-            uint32_t places = cute::cast_smem_ptr_to_uint(patch);
-            uint32_t features =
+            uint32_t const places = cute::cast_smem_ptr_to_uint(patch);
+            uint32_t const features =
                 cute::cast_smem_ptr_to_uint(weights + block * L::kSteps * L::kStepBytes);
-            // Or all descriptors, which are the same for every tile, would be kept in registers.
-            asm volatile("" : "+r"(places), "+r"(features));
 #pragma unroll
             for (int i = 0; i < 2 * C::kRuns; ++i)
                 multiply_windows<C>(places + i / 2 * L::kRun * 16 + i % 2 * 128, features, sums[i]);

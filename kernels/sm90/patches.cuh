@@ -21,6 +21,7 @@ inline constexpr int kChunk = 8;           // f16 numbers in a row of a core mat
 //   kTaps, kDilation, kBefore, kImage, kPlaces: three numbers each, the columns' last
 //   kRuns            how often a warp group takes 128 places at a time
 //   kGroups          warp groups of a thread block
+//   kFetches         whether a tile's pixels are fetched while the one before is worked on
 //   kTogether        neighbouring places whose results are stored together
 template <class C>
 struct PatchLayout {
@@ -44,6 +45,9 @@ struct PatchLayout {
     static constexpr int kAcross = kPaired ? ceil(kTapsAcross, 2) : kTapsAcross;
     static constexpr int kChunks = kTapsDeep * kPlanes * kTapsDown * kAcross;
     static constexpr int kSteps = ceil(kChunks, 2);
+    // The tensor core cuts off what does not fit beside a large sum: longer sums of f32 numbers are
+    // added up from parts of so many steps.
+    static constexpr int kStepsTogether = C::kParts == 2 && kSteps > 5 ? 5 : kSteps;
 
     // Places are numbered along the padded rows: those beyond a row's last window are left out.
     static constexpr int kPitch = kPlacesAcross + (kTapsAcross - 1) * kStepAcross;
@@ -57,6 +61,7 @@ struct PatchLayout {
     // Pixels of a patch, and how many are read for them.
     static constexpr int kPixels = (kTapsDown - 1) * kStepDown * kPiece + kTile + kReach;
     static constexpr int kRead = kPixels + (kPaired ? kStepAcross : 0);
+    static constexpr int kFetched = kTapsDeep * kRead;
 
     // Features at a time, in a width that wgmma has.
     static constexpr int kColumns = C::kFeatures > 32   ? 64
@@ -73,10 +78,11 @@ struct PatchLayout {
     static constexpr int kStepBytes = 2 * kColumns * 16;
     static constexpr int kWeightBytes = C::kParts * kBlocks * kSteps * kStepBytes;
     static constexpr int kScaleBytes = ceil(kBlocks * kColumns * 4, 16) * 16;
+    static constexpr int kFetchBytes = C::kFetches ? ceil(kFetched * C::kChannels * 4, 16) * 16 : 0;
     static constexpr int kTurnPitch = 36;  // no two lanes write to the same bank
     static constexpr int kTurnBytes = kTurned * kTurnPitch * 4;  // of a warp
     static constexpr int kBytes =
-        kWeightBytes + kScaleBytes + C::kGroups * (kPatchBytes + 4 * kTurnBytes);
+        kWeightBytes + kScaleBytes + C::kGroups * (kPatchBytes + kFetchBytes + 4 * kTurnBytes);
     static constexpr int kThreads = kPatchThreads * C::kGroups;
 
     // Where in a part of a patch the chunk of a tap begins. Chunks are numbered by depth, plane,
@@ -155,36 +161,69 @@ struct PatchTile {
     int image, depth, first;
 };
 
-// Writes the tile's patch, its numbers multiplied by `up`, and returns the bits of the largest
-// number that this thread read. `pixel(image, depth, row, column)` is the address of the first
-// channel.
+// A pixel of a tile's patch, from which zeros are read if it does not exist.
+template <class T>
+struct PatchPixel {
+    T const* first;  // its first channel; if it does not exist, that of another pixel
+    bool exists;
+};
+
+// The pixel that a patch has as number i of those read.
 template <class C, class Pixel>
-__device__ unsigned load_patch(unsigned char* to, PatchTile tile, float up, Pixel pixel,
-                               int64_t channel_stride) {
+__device__ auto patch_pixel(PatchTile tile, int i, Pixel pixel) {
+    using L = PatchLayout<C>;
+    int const at = i % L::kRead, tap = i / L::kRead;
+    int const place = tile.first + at / L::kPiece * L::kPitch + at % L::kPiece;
+    int const row = place / L::kPitch - L::kBeforeDown;
+    int const column = place % L::kPitch - L::kBeforeAcross;
+    int const depth = tile.depth + tap * L::kStepDeep - L::kBeforeDeep;
+    bool const exists = inside(depth, L::kImageDeep) && inside(row, L::kImageDown) &&
+                        inside(column, L::kImageAcross);
+    return PatchPixel<float>{
+        pixel(tile.image, exists ? depth : 0, exists ? row : 0, exists ? column : 0), exists};
+}
+
+// Starts copies of the tile's pixels, channel by channel. Each thread copies what it will convert.
+template <class C, class Pixel>
+__device__ void fetch_pixels(float* to, PatchTile tile, Pixel pixel, int64_t channel_stride) {
+    using L = PatchLayout<C>;
+    for (int i = threadIdx.x % kPatchThreads; i < L::kFetched; i += kPatchThreads) {
+        auto const from = patch_pixel<C>(tile, i, pixel);
+        uint32_t const at = cute::cast_smem_ptr_to_uint(to + i);
+#pragma unroll
+        for (int c = 0; c < C::kChannels; ++c)
+            asm volatile(
+                "cp.async.ca.shared.global [%0], [%1], 4, %2;" ::"r"(at + c * L::kFetched * 4),
+                "l"(from.first + c * channel_stride), "r"(from.exists ? 4 : 0));
+    }
+    asm volatile("cp.async.commit_group;");
+}
+
+// Writes the tile's patch, its numbers multiplied by `up`, and returns the bits of the largest
+// number that this thread read: from what it fetched, or from the images.
+template <class C, class Pixel>
+__device__ unsigned load_patch(unsigned char* to, float const* fetched, PatchTile tile, float up,
+                               Pixel pixel, int64_t channel_stride) {
     using L = PatchLayout<C>;
     unsigned most = 0;
 #pragma unroll 2
-    for (int i = threadIdx.x % kPatchThreads; i < L::kTapsDeep * L::kRead; i += kPatchThreads) {
+    for (int i = threadIdx.x % kPatchThreads; i < L::kFetched; i += kPatchThreads) {
         int const at = i % L::kRead, tap = i / L::kRead;
-        int const place = tile.first + at / L::kPiece * L::kPitch + at % L::kPiece;
-        int const row = place / L::kPitch - L::kBeforeDown;
-        int const column = place % L::kPitch - L::kBeforeAcross;
-        int const depth = tile.depth + tap * L::kStepDeep - L::kBeforeDeep;
-        bool const exists = inside(depth, L::kImageDeep) && inside(row, L::kImageDown) &&
-                            inside(column, L::kImageAcross);
-        auto const* const from =
-            pixel(tile.image, exists ? depth : 0, exists ? row : 0, exists ? column : 0);
+        PatchPixel<float> from{fetched + i, true};
+        if constexpr (!C::kFetches) from = patch_pixel<C>(tile, i, pixel);
+        int64_t const next = C::kFetches ? L::kFetched : channel_stride;
 #pragma unroll
         for (int plane = 0; plane < L::kPlanes; ++plane) {
             float numbers[kChunk] = {};
 #pragma unroll
             for (int c = 0; c < kChunk; ++c)
                 if (plane * kChunk + c < C::kChannels)
-                    numbers[c] = widen(from[(plane * kChunk + c) * channel_stride]);
+                    numbers[c] = from.first[(plane * kChunk + c) * next];
             uint32_t large[4], small[4];
 #pragma unroll
             for (int c = 0; c < 4; ++c) {
-                float const x = exists ? numbers[2 * c] : 0, y = exists ? numbers[2 * c + 1] : 0;
+                float const x = from.exists ? numbers[2 * c] : 0;
+                float const y = from.exists ? numbers[2 * c + 1] : 0;
                 most = max(most, max(__float_as_uint(fabsf(x)), __float_as_uint(fabsf(y))));
                 F16Parts const parts = F16Parts::of(x * up, y * up);
                 large[c] = parts.large, small[c] = parts.small;

@@ -14,6 +14,7 @@ using ir::ExprId;
 using Numbers = std::array<std::int64_t, 3>;
 
 constexpr std::int64_t kWidestPixel = 64, kMostPatchFeatures = 128, kLeastPatchFeatures = 8;
+constexpr std::int64_t kMostExactSteps = 9;
 constexpr std::int64_t kManyPlaces = 132 * 256;  // that keep a GPU busy
 constexpr std::int64_t kMostSharedBytes = 226 * 1024;
 constexpr std::int64_t kRun = 128, kChunk = 8;  // as in patches.cuh
@@ -42,9 +43,13 @@ struct Layout {
     std::int64_t bytes(const PatchShape& shape) const {
         const std::int64_t weights = shape.parts * blocks * steps * 2 * columns * 16;
         const std::int64_t patch = shape.parts * shape.taps[0] * planes * pixels * 16;
+        const bool paired = shape.num_channels <= kChunk / 2;
+        const std::int64_t read = pixels + (paired ? shape.dilation[2] : 0);
+        const std::int64_t fetched =
+            shape.fetches ? shape.taps[0] * read * shape.num_channels * 4 : 0;
         const std::int64_t turned = std::min<std::int64_t>(columns, 16) * 36 * 4;
         return weights + ceil_div(blocks * columns * 4, std::int64_t{16}) * 16 +
-               shape.groups * (patch + 4 * turned);
+               shape.groups * (patch + ceil_div(fetched, std::int64_t{16}) * 16 + 4 * turned);
     }
 };
 
@@ -201,15 +206,17 @@ bool choose_patches(PatchShape& shape) {
     for (const std::int64_t count : shape.num_places) places *= count;
     if (places < kManyPlaces) return false;
     const Layout layout(shape);
+    // The tensor core adds up longer sums less accurately than torch does.
+    if (shape.parts == 2 && layout.steps > kMostExactSteps) return false;
     const std::int64_t most = 64 / layout.columns;
-    // Sums that are added up in parts take twice the registers.
-    constexpr std::int64_t kTogether = 5;  // steps, as in patch_convolution.cuh
-    const bool in_parts = shape.parts == 2 && layout.steps > kTogether && layout.columns == 64;
-    for (shape.groups = in_parts ? 3 : 4; shape.groups > 1; --shape.groups)
-        for (shape.runs = static_cast<int>(std::min<std::int64_t>(4, most)); shape.runs > 0;
-             shape.runs /= 2) {
-            shape.shared_bytes = static_cast<int>(Layout(shape).bytes(shape));
-            if (shape.shared_bytes <= kMostSharedBytes) return true;
+    for (shape.groups = 4; shape.groups > 1; --shape.groups)
+        for (const bool fetches : {true, false}) {
+            shape.fetches = fetches;
+            for (shape.runs = static_cast<int>(std::min<std::int64_t>(4, most)); shape.runs > 0;
+                 shape.runs /= 2) {
+                shape.shared_bytes = static_cast<int>(Layout(shape).bytes(shape));
+                if (shape.shared_bytes <= kMostSharedBytes) return true;
+            }
         }
     return false;
 }

@@ -45,6 +45,7 @@ class PatchWriter : RowsText {
             "= {}, kTogether = {};",
             patches_.parts, patches_.num_features, patches_.num_channels, patches_.runs,
             patches_.groups, patches_.together));
+        out_.line(fmt::format("static constexpr bool kFetches = {};", patches_.fetches));
         const auto three = [&](std::string_view name, const std::array<std::int64_t, 3>& numbers) {
             out_.line(fmt::format("static constexpr int {}[3] = {{{}}};", name,
                                   fmt::join(numbers, ", ")));

@@ -18,13 +18,14 @@ struct PatchShape {
     std::array<std::int64_t, 3> taps{1, 1, 1}, dilation{1, 1, 1}, before{}, image{1, 1, 1},
         num_places{1, 1, 1};
     int runs = 1, groups = 4;  // as in PatchLayout
+    bool fetches = false;
     int shared_bytes = 0;
     std::int64_t tiles() const;  // of one image
 };
 
 // Chooses how many places a warp group takes at a time (as many as the sums of 64 features take
-// registers for) and how many groups a block has. False if no choice fits into shared memory, or the
-// places are too few to keep a GPU busy.
+// registers for) and how many groups a block has. False if no choice fits into shared memory, or
+// the places are too few to keep a GPU busy.
 bool choose_patches(PatchShape& shape);
 
 struct PatchForm : PatchShape {

@@ -11,7 +11,7 @@ template <class C, class Pixel>
 __device__ void load_scaled_patch(unsigned char* patch, float const* fetched, unsigned* mosts,
                                   int group, PatchTile tile, PowerOfTwo& scale, Pixel pixel,
                                   int64_t channel_stride) {
-    constexpr unsigned kInfinite = 255, kLeast = 127 + 6, kMost = 127 + 14;  // exponents
+    constexpr unsigned kLeast = 127 + 6, kMost = 127 + 14;  // exponents
     for (bool again = true; again;) {
         unsigned const mine = __reduce_max_sync(
             0xffffffff, load_patch<C>(patch, fetched, tile, scale.up, pixel, channel_stride));
@@ -21,10 +21,7 @@ __device__ void load_scaled_patch(unsigned char* patch, float const* fetched, un
         unsigned const most = max(max(mosts[0], mosts[1]), max(mosts[2], mosts[3]));
         unsigned const exponent = most >> 23, scaled = exponent + (__float_as_uint(scale.up) >> 23);
         PowerOfTwo right = scale;
-        // An infinity stays one, and what is too large beside it becomes one.
-        if (exponent == kInfinite)
-            right = {1, 1};
-        else if (most != 0 && (scaled < kLeast + 127 || scaled > kMost + 127))
+        if (most != 0 && (scaled < kLeast + 127 || scaled > kMost + 127))
             right = PowerOfTwo::to_f16_range<2>(__uint_as_float(most));
         again = right.up != scale.up;
         scale = right;

@@ -115,6 +115,14 @@ __device__ inline void join_warp_group(int group) {
     asm volatile("bar.sync %0, %1;" ::"r"(1 + group), "n"(kPatchThreads) : "memory");
 }
 
+// The bits of a number without its sign: larger numbers have larger ones. Zero if it is infinite or
+// NaN, beside which all other numbers keep their scale.
+__device__ inline unsigned finite_bits(float x) {
+    constexpr unsigned kInfinity = 0x7f800000;
+    unsigned const bits = __float_as_uint(fabsf(x));
+    return bits < kInfinity ? bits : 0;
+}
+
 // All weights of a layer, in the order of core matrices, each feature's scaled to f16's range.
 // `weight(feature, channel, depth, row, column)` reads one.
 template <class C, class Weight>
@@ -136,8 +144,7 @@ __device__ void load_weights(unsigned char* to, float* scales, Weight weight) {
          feature += L::kThreads / 32) {
         unsigned most = 0;
 #pragma unroll 4
-        for (int i = lane; i < kNumbers; i += 32)
-            most = max(most, __float_as_uint(fabsf(value(feature, i))));
+        for (int i = lane; i < kNumbers; i += 32) most = max(most, finite_bits(value(feature, i)));
         auto const scale =
             PowerOfTwo::to_f16_range(__uint_as_float(__reduce_max_sync(0xffffffff, most)));
         if (lane == 0) scales[feature] = scale.down;
@@ -200,7 +207,7 @@ __device__ void fetch_pixels(float* to, PatchTile tile, Pixel pixel, int64_t cha
 }
 
 // Writes the tile's patch, its numbers multiplied by `up`, and returns the bits of the largest
-// number that this thread read: from what it fetched, or from the images.
+// finite number that this thread read: from what it fetched, or from the images.
 template <class C, class Pixel>
 __device__ unsigned load_patch(unsigned char* to, float const* fetched, PatchTile tile, float up,
                                Pixel pixel, int64_t channel_stride) {
@@ -224,7 +231,7 @@ __device__ unsigned load_patch(unsigned char* to, float const* fetched, PatchTil
             for (int c = 0; c < 4; ++c) {
                 float const x = from.exists ? numbers[2 * c] : 0;
                 float const y = from.exists ? numbers[2 * c + 1] : 0;
-                most = max(most, max(__float_as_uint(fabsf(x)), __float_as_uint(fabsf(y))));
+                most = max(most, max(finite_bits(x), finite_bits(y)));
                 F16Parts const parts = F16Parts::of(x * up, y * up);
                 large[c] = parts.large, small[c] = parts.small;
             }

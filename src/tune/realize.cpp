@@ -107,9 +107,13 @@ Result<Realization> realize_family(const match::Pattern& pattern, const RealizeO
     const auto exact = exact_text(pattern.kernel);
     if (!exact) return realize_text(pattern, options);
     const auto folder = std::filesystem::absolute(options.run_folder / "kernels" / pattern.family);
-    if (!options.retune)
-        if (const auto earlier = earlier_result(folder, options); earlier && earlier->exact_instead)
+    if (!options.retune) {
+        const auto earlier = earlier_result(folder, options);
+        const auto text = read_file(folder / "kernel.fact");
+        if (earlier && earlier->exact_instead && earlier->device == options.device_name && text &&
+            *text == *exact)
             return realize_exactly(pattern, *exact, options, "");
+    }
     auto found = realize_text(pattern, options);
     if (!found || !all_wrong(*found)) return found;
     RealizeOptions rest = options;

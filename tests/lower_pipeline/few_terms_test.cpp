@@ -65,6 +65,34 @@ TEST(FewTerms, InTf32AreProductsOfPatches) {
     EXPECT_FALSE(has_sums(16, 64, 128, true, 2));  // too few places
 }
 
+// What no kernel of patches computes stays a product: places between others in the result, images
+// with channels last, weights that are read again, several results.
+TEST(FewTerms, InTf32StayProductsWherePatchesCannotBe) {
+    const auto has_product = [](const auto& finish) {
+        Colours conv(16, 64);
+        conv.precision = ir::Precision::tf32;
+        finish(conv);
+        LowerOptions options;
+        options.extents.assign(conv.kernel.dims.size(), ir::kUnknownExtent);
+        for (const auto& [dim, extent] :
+             {std::pair{conv.batch, std::int64_t{64}}, {conv.h, 126}, {conv.w, 130}})
+            options.extents[ir::index(dim)] = extent;
+        const Pipeline pipeline = *stages(conv.kernel, options);
+        return std::ranges::any_of(
+            pipeline.stages, [](const Stage& stage) { return stage.kind == StageKind::product; });
+    };
+    EXPECT_FALSE(has_product([](Colours& conv) { conv.output("y", DType::f32, conv.result()); }));
+    EXPECT_TRUE(has_product([](Colours& conv) {
+        const ir::ExprId y = conv.result();
+        conv.output("y", DType::f32, conv.b.permute(y, {conv.batch, conv.p, conv.q, conv.f}));
+    }));
+    EXPECT_TRUE(has_product([](Colours& conv) {
+        const ir::ExprId y = conv.result();
+        conv.output("y", DType::f32, y);
+        conv.output("z", DType::f32, conv.b.unary(ir::UnaryOp::exp, y));
+    }));
+}
+
 void expect_golden_of_images(Colours& conv, const std::string& name, const char* arch) {
     conv.output("y", DType::f32, conv.result());
     LowerOptions options;

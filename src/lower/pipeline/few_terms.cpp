@@ -20,7 +20,7 @@ using Dims = std::vector<DimId>;
 
 constexpr std::int64_t kMostChannels = 8, kMostChannelsOfTf32 = 32, kMostTerms = 256,
                        kMostFeatures = 64;
-// For all features of a place: more take longer, unless they are products of patches.
+// For all features of a place: more take longer.
 constexpr std::int64_t kMostMultiplied = 8192;
 constexpr std::int64_t kFeatureStep = 4;  // so many weights are read together
 
@@ -66,17 +66,17 @@ class Finder {
         if (!features || !terms || !of_pixel || *features % kFeatureStep != 0 ||
             *features > kMostFeatures)
             return false;
+        if (!convolution.in_tf32)
+            return *terms <= kMostTerms && *of_pixel <= kMostChannels &&
+                   *features * *terms <= kMostMultiplied;
         PatchShape shape;
-        shape.parts = convolution.in_tf32 ? 1 : 2;
+        shape.parts = 1;
         shape.num_features = *features, shape.num_channels = *of_pixel;
         for (const DimId dim : convolution.results)
             if (!ir::contains(joined(convolution.features, window.places), dim))
                 shape.num_images *=
                     std::max<std::int64_t>(1, ir::known_extent(kernel_, dim, extents_).value_or(1));
-        const bool patches = patches_ && fits_patches(window, shape);
-        if (convolution.in_tf32) return patches && *of_pixel <= kMostChannelsOfTf32;
-        return *terms <= kMostTerms && *of_pixel <= kMostChannels &&
-               (*features * *terms <= kMostMultiplied || patches);
+        return patches_ && *of_pixel <= kMostChannelsOfTf32 && fits_patches(window, shape);
     }
 
     bool fits_patches(const ir::Window& window, PatchShape& shape) const {

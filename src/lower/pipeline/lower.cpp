@@ -3,21 +3,14 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <set>
 
 #include "ir/dump.h"
-#include "ir/expand.h"
 #include "ir/extents.h"
 #include "ir/reorderings.h"
 #include "lower/pipeline/checks.h"
-#include "lower/pipeline/extract.h"
-#include "lower/pipeline/few_terms.h"
-#include "lower/pipeline/long_rows.h"
-#include "lower/pipeline/scaled_numbers.h"
-#include "lower/pipeline/single_taps.h"
+#include "lower/pipeline/expanded.h"
 #include "lower/pipeline/skeletons.h"
 #include "lower/pipeline/statistics.h"
-#include "lower/pipeline/uses.h"
 #include "lower/product/product_form.h"
 #include "lower/rows/lower.h"
 #include "schedule/skeletons.h"
@@ -26,28 +19,16 @@ namespace fact::lower {
 
 namespace {
 
-// Lowers attention for the first skeleton that can compute it. One with TMA is preferred, but can
-// address fewer batch dimensions than one with plain pointers.
-Result<Lowered> attention(const ir::Kernel& kernel, const std::vector<std::int64_t>& extents,
-                          const LowerOptions& options) {
-    return lower_attention(skeletons_of(options.arch, options.tma), kernel, extents, options.arch);
-}
-
-// The extents that may be constants in a kernel.
-std::vector<std::int64_t> known_extents(const ir::Kernel& kernel, const LowerOptions& options) {
-    std::vector<std::int64_t> extents = options.extents;
-    extents.resize(kernel.dims.size(), ir::kUnknownExtent);
-    for (std::size_t d = 0; d < options.assumed.size(); ++d)
-        if (options.assumed[d]) extents[d] = ir::kUnknownExtent;
-    // Extents that contradict each other are refused later.
-    if (!ir::solve_extents(kernel, extents).empty())
-        extents.assign(kernel.dims.size(), ir::kUnknownExtent);
-    return extents;
-}
-
 bool has_windows(const ir::Kernel& kernel) {
     return std::ranges::any_of(kernel.exprs, [](const ir::Expr& expr) {
         return std::holds_alternative<ir::Window>(expr.node);
+    });
+}
+
+bool rounds_to_tf32(const ir::Kernel& kernel) {
+    return std::ranges::any_of(kernel.exprs, [](const ir::Expr& expr) {
+        const auto* unary = std::get_if<ir::Unary>(&expr.node);
+        return unary && unary->op == ir::UnaryOp::tf32;
     });
 }
 
@@ -66,6 +47,16 @@ class Lowerer {
         merge_statistics(*pipeline, [this](const Stage& stage) { return finds_statistics(stage); });
         if (pipeline->stages.size() == 1) pipeline->stages.front().kernel.name = kernel_.name;
         return pipeline;
+    }
+
+    // Whether all rounded sums of windows are products of patches.
+    bool multiplies_patches() {
+        const auto pipeline = cut_to_fit();
+        return pipeline && std::ranges::all_of(pipeline->stages, [this](const Stage& stage) {
+                   return stage.kind != StageKind::rows || !has_windows(stage.kernel) ||
+                          !rounds_to_tf32(stage.kernel) ||
+                          lower::multiplies_patches(stage.kernel, rows_facts(stage));
+               });
     }
 
     Result<Lowered> run() {
@@ -217,8 +208,11 @@ class Lowerer {
         throw InternalError("a stage of no kind");
     }
 
-    // Tensors that the caller binds have the alignment that it gave; intermediates have 16 bytes.
     Result<Lowered> rows(const Stage& stage) const {
+        return lower_rows(stage.kernel, rows_facts(stage));
+    }
+    // Tensors that the caller binds have the alignment that it gave; intermediates have 16 bytes.
+    RowsFacts rows_facts(const Stage& stage) const {
         RowsFacts facts{options_.arch, facts_.extents, {}};
         for (std::size_t d = 0; d < options_.assumed.size(); ++d)
             if (options_.assumed[d]) facts.extents[d] = ir::kUnknownExtent;
@@ -229,7 +223,7 @@ class Lowerer {
                 const bool given = at < std::min(num_bound, facts_.alignment.size());
                 facts.alignment.push_back(given ? facts_.alignment[at] : 16);
             }
-        return lower_rows(stage.kernel, facts);
+        return facts;
     }
 
     // The caller's schedule, or else the most promising one.
@@ -264,68 +258,6 @@ class Lowerer {
     TensorFacts facts_;
 };
 
-// Whether parameters among the operands, and the outputs, are aligned for wide copies. Logarithms
-// of sums are stored one by one and need no alignment.
-bool aligned(const ir::Kernel& kernel, const std::vector<ir::ExprId>& operands,
-             const std::vector<int>& alignment) {
-    constexpr int kCopyBytes = 16;
-    const auto is_aligned = [&](std::size_t tensor) {
-        return tensor >= alignment.size() || alignment[tensor] >= kCopyBytes;
-    };
-    for (const ir::ExprId id : operands)
-        if (const auto* param = std::get_if<ir::Param>(&kernel[id].node);
-            param && !is_aligned(param->index))
-            return false;
-    for (std::size_t i = 0; i < kernel.outputs.size(); ++i) {
-        const ir::ExprId value = ir::behind_reorderings(kernel, kernel.outputs[i].value);
-        if (std::holds_alternative<ir::LogSumExp>(kernel[value].node)) continue;
-        if (!is_aligned(kernel.params.size() + i)) return false;
-    }
-    return true;
-}
-
-// The attentions that a skeleton can compute at these extents: those whose stage it can lower.
-std::set<ir::ExprId> computed_by_skeleton(const ir::Kernel& kernel, const LowerOptions& options) {
-    std::set<ir::ExprId> computed;
-    std::vector<std::int64_t> extents = options.extents;
-    extents.resize(kernel.dims.size(), ir::kUnknownExtent);
-    if (!ir::solve_extents(kernel, extents).empty()) return computed;
-    for (std::size_t i = 0; i < kernel.exprs.size(); ++i) {
-        const auto id = static_cast<ir::ExprId>(i);
-        const auto* node = std::get_if<ir::Attention>(&kernel[id].node);
-        if (!node) continue;
-        const auto reads = attention_reads(kernel, *node);
-        if (!aligned(kernel, {reads[0], reads[1], reads[2]}, options.alignment)) continue;
-        const std::set<ir::ExprId> operands(reads.begin(), reads.end());
-        const AttentionEnd end = attention_end(kernel, id);
-        std::vector<ir::ExprId> written = log_sums_of(kernel, id);
-        // Two outputs would mean two attention kernels, each with the logarithms of sums.
-        if (!written.empty() &&
-            std::ranges::count(kernel.outputs, end.last, &ir::Output::value) > 1)
-            continue;
-        written.insert(written.begin(), end.last);
-        ir::Kernel part = extract(kernel, written, operands).kernel;
-        // The stage rounds the result, which is f32 unless a cast is part of it, when it stores it.
-        part.outputs.front().tensor.type.dtype = kernel[node->q].type.dtype;
-        if (end.narrow && attention(part, extents, options).ok()) computed.insert(id);
-    }
-    return computed;
-}
-
-// Gives outputs the dimension names of their values, so that no renaming view is needed.
-void drop_renamings_of_outputs(ir::Kernel& kernel) {
-    for (ir::Output& output : kernel.outputs)
-        while (ir::is_renaming(kernel, output.value) && !kernel[output.value].stored) {
-            output.value = std::get<ir::View>(kernel[output.value].node).x;
-            output.tensor.type.dims = kernel[output.value].type.dims;
-        }
-}
-
-bool reads_windows(const LowerOptions& options) {
-    return std::ranges::any_of(skeletons_of(options.arch, options.tma),
-                               [](Skeleton skeleton) { return info(skeleton).windows; });
-}
-
 bool has_tf32_products(const ir::Kernel& kernel) {
     return std::ranges::any_of(kernel.exprs, [](const ir::Expr& expr) {
         const auto* product = std::get_if<ir::Product>(&expr.node);
@@ -333,18 +265,15 @@ bool has_tf32_products(const ir::Kernel& kernel) {
     });
 }
 
-// Expands every attention that no skeleton can compute, takes apart convolutions of few terms,
-// gives those in TF32 f16 numbers, and splits long reductions.
-ir::Kernel expanded(ir::Kernel kernel, const LowerOptions& options) {
-    drop_renamings_of_outputs(kernel);
-    kernel = ir::share_reorderings(kernel);
-    const auto keep = computed_by_skeleton(kernel, options);
-    kernel = ir::expand_attention(kernel, [&](ir::ExprId id) { return keep.contains(id); });
-    kernel = with_single_taps(kernel);
-    kernel = with_sums_of_few_terms(kernel, known_extents(kernel, options), reads_windows(options));
-    if (reads_windows(options))
-        kernel = with_scaled_numbers(kernel, known_extents(kernel, options));
-    return split_long_rows(kernel, known_extents(kernel, options));
+// The kernel to cut. Convolutions that are meant to be products of patches stay products if a row
+// kernel would add them up otherwise.
+ir::Kernel to_be_cut(const ir::Kernel& kernel, const LowerOptions& options) {
+    if (reads_windows(options)) {
+        ir::Kernel patches = expanded(kernel, options, FewTerms::patches);
+        if (!rounds_to_tf32(patches) || Lowerer(patches, options).multiplies_patches())
+            return patches;
+    }
+    return expanded(kernel, options, FewTerms::sums);
 }
 
 }  // namespace
@@ -354,7 +283,7 @@ Result<Lowered> lower(const ir::Kernel& kernel, const LowerOptions& options) {
     if (auto known = check_arch(options.arch); !known) return known.error();
     if (auto done = check_extents(kernel, options.extents); !done) return done.error();
     if (options.after) options.after("checked", ir::dump(kernel));
-    const ir::Kernel to_cut = expanded(kernel, options);
+    const ir::Kernel to_cut = to_be_cut(kernel, options);
     verify("expanded", to_cut);
     if (options.after) options.after("expanded", ir::dump(to_cut));
     auto lowered = Lowerer(to_cut, options).run();
@@ -365,13 +294,13 @@ Result<Lowered> lower(const ir::Kernel& kernel, const LowerOptions& options) {
 }
 
 Result<Pipeline> stages(const ir::Kernel& kernel, const LowerOptions& options) {
-    const ir::Kernel to_cut = expanded(kernel, options);
+    const ir::Kernel to_cut = to_be_cut(kernel, options);
     return Lowerer(to_cut, options).stages();
 }
 
 Result<std::vector<ProductPlan>> plan_products(const ir::Kernel& kernel,
                                                const LowerOptions& options) {
-    const ir::Kernel to_cut = expanded(kernel, options);
+    const ir::Kernel to_cut = to_be_cut(kernel, options);
     return Lowerer(to_cut, options).plan();
 }
 

@@ -58,8 +58,8 @@ class FixedKernel {
     const RowsFacts* facts_;
 };
 
-// The kernel for windows. What it loops over is constant, too.
-Lowered with_windows(const ir::Kernel& kernel, RowsForm form, const RowsFacts& facts) {
+// A kernel with windows. What it loops over is constant, too.
+FixedKernel fixed_for_windows(const ir::Kernel& kernel, RowsForm& form, const RowsFacts& facts) {
     FixedKernel fixed(kernel, facts);
     form.narrow = fixed.fix_rows(form);
     for (const ir::DimId dim : form.over) fixed.fix(dim);
@@ -68,6 +68,11 @@ Lowered with_windows(const ir::Kernel& kernel, RowsForm form, const RowsFacts& f
             for (const ir::DimId places : window->places)
                 for (const ir::DimId part : kernel.factors({kernel[places].window->of}))
                     fixed.fix(part);
+    return fixed;
+}
+
+Lowered with_windows(const ir::Kernel& kernel, RowsForm form, const RowsFacts& facts) {
+    const FixedKernel fixed = fixed_for_windows(kernel, form, facts);
     if (const auto patches = patch_form(fixed.kernel, form, facts))
         return {patches_source(fixed.kernel, *patches),
                 patches_record(fixed.kernel, *patches, facts.arch), fixed.extents};
@@ -137,6 +142,14 @@ Result<Lowered> lower_rows(const ir::Kernel& original, const RowsFacts& facts) {
         form->narrow = fixed.fix_rows(*form);
     return Lowered{element_rows_source(fixed.kernel, *form),
                    rows_record(fixed.kernel, *form, facts.arch), fixed.extents};
+}
+
+bool multiplies_patches(const ir::Kernel& original, const RowsFacts& facts) {
+    const ir::Kernel kernel = flips_at_leaves(original);
+    auto form = rows_form(kernel);
+    if (!form || !form->has_windows(kernel)) return false;
+    const FixedKernel fixed = fixed_for_windows(kernel, *form, facts);
+    return patch_form(fixed.kernel, *form, facts).has_value();
 }
 
 }  // namespace fact::lower

@@ -26,4 +26,7 @@ struct RowsFacts {
 // for that length only. Other rows are read once per reduction.
 Result<Lowered> lower_rows(const ir::Kernel& kernel, const RowsFacts& facts);
 
+// Whether that is one of patches of images (patches.h).
+bool multiplies_patches(const ir::Kernel& kernel, const RowsFacts& facts);
+
 }  // namespace fact::lower

@@ -121,7 +121,10 @@ class PatchFinder {
         found_.places = window_->places;
         if (found_.places.size() > 3) return false;
         for (const DimId dim : found_.dims.rows) {
-            if (ir::contains(found_.places, dim)) continue;
+            if (ir::contains(found_.places, dim)) {
+                if (has(weights_of(), dim)) return false;
+                continue;
+            }
             const bool of_images = has(images(), dim);
             if (of_images == has(weights_of(), dim)) return false;
             (of_images ? found_.batch : found_.features).push_back(dim);
@@ -150,8 +153,9 @@ class PatchFinder {
         for (std::size_t i = 0; i < found_.places.size(); ++i) {
             const std::size_t at = 3 - found_.places.size() + i;
             const ir::WindowRule& rule = *kernel_[found_.places[i]].window;
-            if (rule.stride != 1 || !ir::contains(images().type.dims, rule.of) ||
-                !known(rule.taps, found_.taps[at]) || !known(rule.of, found_.image[at]) ||
+            if (rule.stride != 1 || !ir::contains(found_.dims.over, rule.taps) ||
+                !ir::contains(images().type.dims, rule.of) || !known(rule.taps, found_.taps[at]) ||
+                !known(rule.of, found_.image[at]) ||
                 !known(found_.places[i], found_.num_places[at]))
                 return false;
             found_.dilation[at] = rule.dilation;
@@ -168,7 +172,10 @@ class PatchFinder {
             return kernel_.factors(tensor.type.dims).back() == dim;
         };
         const DimId columns = found_.places.back();
+        const auto is_summed = [&](DimId dim) { return ir::contains(found_.dims.over, dim); };
         return kernel_.outputs.size() == 1 &&
+               std::ranges::none_of(kernel_.factors(kernel_.outputs.front().tensor.type.dims),
+                                    is_summed) &&
                info(kernel_.outputs.front().tensor.type.dtype).floating &&
                is_last(kernel_.outputs.front().tensor, columns) &&
                is_last(images(), kernel_[columns].window->of);

@@ -35,6 +35,7 @@ struct Arguments {
 
 struct Patches {
     static constexpr int kParts = 2, kFeatures = 64, kChannels = 8, kRuns = 1, kGroups = 4, kTogether = 2;
+    static constexpr bool kFetches = true;
     static constexpr int kTaps[3] = {1, 3, 3};
     static constexpr int kDilation[3] = {1, 1, 1};
     static constexpr int kBefore[3] = {0, 1, 1};
@@ -42,7 +43,7 @@ struct Patches {
     static constexpr int kPlaces[3] = {1, 126, 130};
 };
 
-static_assert(sm90::PatchLayout<Patches>::kBytes == 107520);
+static_assert(sm90::PatchLayout<Patches>::kBytes == 157440);
 
 extern "C" __global__ void __launch_bounds__(sm90::PatchLayout<Patches>::kThreads)
 colours_1_kernel(__grid_constant__ Arguments const args) {

@@ -69,7 +69,7 @@ def own_casts(narrower):
     return f" (but {' and '.join(sorted(narrower.types))} where the module itself says so)"
 
 
-def measure_on_gpu(rows, works):
+def measure_on_gpu(rows, works, brief):
     """Adds memory and times to every row that does not say why it cannot be measured."""
     works = {name: work for name, work in works.items() if "why" not in rows[name]}
     names = list(works)
@@ -77,6 +77,8 @@ def measure_on_gpu(rows, works):
         rows[name]["peak_bytes"] = _timing.peak_bytes(works[name])
     for name, timing in zip(names, _timing.single(list(works.values()))):
         rows[name]["single"] = timing
+    if brief:
+        return
     repeated = []
     for name in names:
         again = _timing.Repeatable(works[name], "its own CUDA graph")
@@ -124,14 +126,15 @@ def _ms(timing):
     return f"{timing['median_us'] / 1e3:.3g} ms"
 
 
-def modules_of(package, module, device, peers):
-    """What is compared, by row name; without a GPU there are no peers."""
+def modules_of(package, module, device, peers, brief):
+    """What is compared, by row name; without a GPU there are no peers. `brief` leaves out torch.export's
+    graph."""
     # If the package has its own weights they are used, so that they are checked, too.
     weights = module if needs_weights(package) else None
     archive = Path(package) / "model.pt2"
     allow = declared_namespaces(package)
     found = {"eager": module}
-    if archive.exists():
+    if archive.exists() and not brief:
         found[EXPORTED] = load(archive, weights=module, allow=allow).to(device)
     for name in peers:
         found[name] = torch.compile(module, **COMPILED[name]) if _is_gpu(device) else None
@@ -139,15 +142,16 @@ def modules_of(package, module, device, peers):
 
 
 def run(
-    package, source, dtype=None, device=None, allow_tf32=False, training=False, peers=("torch.compile",)
+    package, source, dtype=None, device=None, allow_tf32=False, training=False, peers=("torch.compile",), brief=False
 ):
     """The benchmark's result, as it is written to JSON. torch's precision settings are those that the
-    source leaves; `allow_tf32` allows TF32 whatever they are."""
+    source leaves; `allow_tf32` allows TF32 whatever they are. `brief`: single calls only, and not of
+    torch.export's graph."""
     with _precision.restored():
-        return _run(package, source, dtype, device, allow_tf32, training, peers)
+        return _run(package, source, dtype, device, allow_tf32, training, peers, brief)
 
 
-def _run(package, source, dtype, device, allow_tf32, training, peers):
+def _run(package, source, dtype, device, allow_tf32, training, peers, brief):
     device = device or ("cuda" if torch.cuda.is_available() else "cpu")
     made = load_model(source, dtype, training=training)
     if allow_tf32:
@@ -158,7 +162,7 @@ def _run(package, source, dtype, device, allow_tf32, training, peers):
             from torch._inductor import compile_fx  # noqa: F401
     with Turn(device) as turn:
         made = to_device(source, *made, device)
-        return _measured(package, source, *made, dtype, device, allow_tf32, peers, turn)
+        return _measured(package, source, *made, dtype, device, allow_tf32, peers, brief, turn)
 
 
 def compile_peers(works, turn):
@@ -169,10 +173,10 @@ def compile_peers(works, turn):
                 work()
 
 
-def _measured(package, source, module, inputs, dtype, device, allow_tf32, peers, turn):
+def _measured(package, source, module, inputs, dtype, device, allow_tf32, peers, brief, turn):
     on_gpu = _is_gpu(device)
     settings = _precision.recorded()
-    modules = modules_of(package, module, device, peers)
+    modules = modules_of(package, module, device, peers, brief)
     works = {name: lambda m=m: m(*inputs) for name, m in modules.items()}
     rows = {name: {"name": name} for name in works}
     notes = []
@@ -249,7 +253,7 @@ def _measured(package, source, module, inputs, dtype, device, allow_tf32, peers,
             + ("" if good else ": TOO LARGE, do not use this package")
         )
     if on_gpu:
-        measure_on_gpu(rows, works)
+        measure_on_gpu(rows, works, brief)
         notes += time_notes(rows)
     fell_back = fallbacks(modules["composed"])
     notes += fallback_notes(fell_back)
@@ -345,6 +349,9 @@ def main(arguments=None):
         help="default: also compare with torch.compile; all: and with its max-autotune, with and "
         "without CUDA graphs",
     )
+    parser.add_argument(
+        "--brief", action="store_true", help="times of single calls only, and not of torch.export's graph"
+    )
     parser.add_argument("--json", help="also write the result here")
     parser.add_argument("--verbose", action="store_true", help="show tracebacks")
     options = parser.parse_args(arguments)
@@ -358,6 +365,7 @@ def main(arguments=None):
                 options.allow_tf32,
                 options.training,
                 PEERS[options.peers],
+                options.brief,
             )
     except BadInput as error:
         print_error(error, options.verbose)

@@ -99,7 +99,8 @@ std::string budget_seconds(std::string& text) {
 
 // Replaces the name of a level by its number of candidates; returns what is wrong, or "".
 std::string effort_count(std::string& text) {
-    for (const auto& [name, count] : {std::pair{"quick", 4}, {"normal", 16}, {"max", 64}})
+    for (const auto& [name, count] :
+         {std::pair{"quick", tune::kQuickCandidates}, {"normal", 16}, {"max", 64}})
         if (text == name) {
             text = std::to_string(count);
             return {};
@@ -114,10 +115,10 @@ std::string effort_count(std::string& text) {
 }  // namespace
 
 void add_effort(CLI::App& app, tune::Effort& effort) {
-    app.add_option(
-           "--effort", effort,
-           "quick (4 candidates per family), normal (16, the default with a GPU; one without), "
-           "max (64), or a number")
+    app.add_option("--effort", effort,
+                   "quick (4 candidates per family, no sustained times of the whole module), "
+                   "normal (16, the default with a GPU; one without), "
+                   "max (64), or a number")
         ->transform(CLI::Validator(effort_count, "quick|normal|max|N"));
     app.add_option(
            "--budget", effort.budget_s,

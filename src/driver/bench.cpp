@@ -64,6 +64,7 @@ Result<Benched> bench(const Environment& environment, const BenchRequest& reques
     if (request.allow_tf32) arguments.push_back("--allow-tf32");
     if (request.training) arguments.push_back("--training");
     if (!request.peers.empty()) arguments.insert(arguments.end(), {"--peers", request.peers});
+    if (request.brief) arguments.push_back("--brief");
     // On the CPU the kernels' texts are interpreted; on a GPU that cannot run the kernels, torch
     // would be compared with itself.
     if (!environment.gpu) arguments.insert(arguments.end(), {"--device", "cpu"});
@@ -86,9 +87,9 @@ Result<Benched> bench(const Environment& environment, const BenchRequest& reques
 
 Result<Benched> bench_stage(const Environment& environment, const BenchRequest& request,
                             const RunFolder& run, const BenchInputs& from) {
-    const auto inputs = fmt::format("{}\n{}\n{}\n{}\n{}\n{}", from.package, request.source,
+    const auto inputs = fmt::format("{}\n{}\n{}\n{}\n{}\n{}\n{}", from.package, request.source,
                                     request.dtype, request.allow_tf32, request.training,
-                                    environment.gpu ? environment.gpu->name : "");
+                                    request.brief, environment.gpu ? environment.gpu->name : "");
     const auto keep = [&](const Benched& done) -> Result<> {
         if (auto written = write_file_atomic(run.bench(), done.json); !written) return written;
         return run.stamp("bench", inputs);

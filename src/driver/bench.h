@@ -19,6 +19,7 @@ struct BenchRequest {
     bool training = false;
     bool verbose = false;    // show exceptions of the module with their traceback
     std::string peers = {};  // "" or "default": torch.compile; "all": also its max-autotune
+    bool brief = false;      // times of single calls only, and not of the exported graph
 };
 
 struct Benched {

@@ -297,7 +297,7 @@ Result<report::Report> optimize(const OptimizeRequest& request) {
             const auto benched = bench_stage(
                 *environment,
                 {composed->package, settings.source, settings.dtype, settings.allow_tf32,
-                 settings.training, request.verbose},
+                 settings.training, request.verbose, /*peers=*/{}, tune::is_quick(request.effort)},
                 run, {composed->inputs, module.empty() ? "" : module + composed->contents});
             if (!benched) return benched.error();
             report.whole = benched->whole;

@@ -10,4 +10,10 @@ struct Effort {
     bool operator==(const Effort&) const = default;
 };
 
+constexpr int kQuickCandidates = 4;  // of `--effort quick`
+// Whether the user would rather wait less than have everything measured.
+inline bool is_quick(const Effort& effort) {
+    return effort.candidates > 0 && effort.candidates <= kQuickCandidates;
+}
+
 }  // namespace fact::tune

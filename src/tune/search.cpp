@@ -10,6 +10,7 @@
 #include "sol/stopping.h"
 #include "support/files.h"
 #include "tune/compile_ahead.h"
+#include "tune/effort.h"
 #include "tune/gpu_gone.h"
 #include "verify/light.h"
 
@@ -30,6 +31,7 @@ struct Rung {
 constexpr Rung kFirst{80, 0, Proof::quick};         // for all
 constexpr Rung kContender{120, 300, Proof::quick};  // for the best few
 constexpr Rung kWinner{200, 600, Proof::full};      // gives the reported times
+constexpr Rung kQuickWinner{120, 240, Proof::full};
 
 // Medians of the same kernel differ by as much from one measurement to the next.
 constexpr double kSame = 1.01;
@@ -60,6 +62,8 @@ class Searcher {
     std::string untried_because(std::size_t i);
     Result<> measure_all(WorkerSession& session);
     Result<> choose_winner(WorkerSession& session);
+    // A quick search proves what was fastest at first, without a second measurement of the best.
+    bool quick() const { return is_quick({.candidates = options_.max_candidates}); }
     bool timed() const { return options_.device != "cpu"; }
     bool out_of_time() const {
         return options_.budget && Seconds(Clock::now() - started_) > *options_.budget;
@@ -234,8 +238,9 @@ Result<> Searcher::measure_all(WorkerSession& session) {
     return Ok{};
 }
 
-// Measures the best few again, long enough to heat the GPU: at its power limit another kernel may
-// be the fastest. The winner is proved in full; if it fails, the next one takes its place.
+// Unless the search is quick, measures the best few again, long enough to heat the GPU: at its
+// power limit another kernel may be the fastest. The winner is proved in full; if it fails, the
+// next one takes its place.
 Result<> Searcher::choose_winner(WorkerSession& session) {
     std::vector<bool> proven(found_.results.size());
     for (;;) {
@@ -251,7 +256,7 @@ Result<> Searcher::choose_winner(WorkerSession& session) {
             }
         const auto winner = static_cast<std::size_t>(found_.winner);
         if (!timed() || proven[winner]) break;
-        if (found_.results[winner].sustained.runs == 0) {
+        if (!quick() && found_.results[winner].sustained.runs == 0) {
             const auto passed =
                 std::ranges::count(found_.results, Outcome::passed, &CandidateResult::outcome);
             auto few = contenders(found_.results, max_contenders(static_cast<std::size_t>(passed)));
@@ -263,7 +268,8 @@ Result<> Searcher::choose_winner(WorkerSession& session) {
                 continue;
             }
         }
-        if (auto done = measure(session, winner, kWinner); !done) return done;
+        if (auto done = measure(session, winner, quick() ? kQuickWinner : kWinner); !done)
+            return done;
         proven[winner] = true;
     }
     const CandidateResult& best = found_.results[static_cast<std::size_t>(found_.winner)];

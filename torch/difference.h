@@ -19,11 +19,11 @@ verify::Difference difference(const at::Tensor& exact, const at::Tensor& result,
 // elements of similar magnitude. Made for one f64 result, with the error that each slice may have.
 class Slices {
   public:
-    // `moved` are f64 results for inputs that were changed by a rounding error (verify::Grain).
-    // They show how accurate a sum whose terms cancel can be. Its value does not show that, nor
-    // does eager's error, which is partly luck.
-    Slices(const at::Tensor& exact, const at::Tensor& eager, const Tensors& moved,
-           const verify::Grain& grain);
+    // moved(0), moved(1) ... are f64 results for inputs that were changed by a rounding error
+    // (verify::Grain). They show how accurate a sum whose terms cancel can be. Its value does not
+    // show that, nor does eager's error, which is partly luck.
+    Slices(const at::Tensor& exact, const at::Tensor& eager, const verify::Grain& grain,
+           std::size_t changes = 0, const std::function<at::Tensor(std::size_t)>& moved = {});
     Slices() = default;  // judges nothing
 
     // The slice whose error is largest relative to the error that is allowed there.

@@ -125,20 +125,39 @@ verify::ErrorPair worst(const verify::ErrorPair& a, const verify::ErrorPair& b) 
 // ordinary ones, of which some are then beyond 88, where exp overflows.
 constexpr double kBeyond = 2, kExpOverflows = 40, kFarthest = 2000;
 
-bool overflows(const Case& drawn) {
-    for (std::size_t i = 0; i < drawn.eager.size(); ++i)
-        if (!drawn.eager[i].isfinite().equal(drawn.exact[i].isfinite())) return true;
+bool overflows(const Numbers& made) {
+    for (std::size_t i = 0; i < made.eager.size(); ++i)
+        if (!made.eager[i].isfinite().equal(made.exact[i].isfinite())) return true;
     return false;
+}
+
+// The bytes of a case's numbers: inputs, results, and those in f64.
+std::int64_t bytes_of_case(const graph::Graph& graph) {
+    std::int64_t bytes = 0;
+    for (const auto& input : graph.inputs)
+        if (const auto& type = graph[input.value].type)
+            bytes += graph::storage_length(type->sizes, type->strides) * info(type->dtype).bytes;
+    for (const auto& output : graph.outputs)
+        if (const auto& type = graph[*output.value].type)
+            bytes +=
+                graph::storage_length(type->sizes, type->strides) * (info(type->dtype).bytes + 8);
+    return bytes;
 }
 
 }  // namespace
 
+std::string name(const Case& drawn) {
+    return drawn.distribution + (drawn.row_seed ? ", one row changed" : "");
+}
+
 Result<Oracle> Oracle::make(const graph::FusedCall& call, c10::Device device,
-                            std::map<std::string, graph::Weight> buffers, bool tf32) {
+                            std::map<std::string, graph::Weight> buffers, bool tf32,
+                            std::int64_t large) {
     Oracle oracle;
     oracle.tf32_ = tf32;
     oracle.call_ = call;
     oracle.device_ = device;
+    oracle.large_ = bytes_of_case(call.original) > large;
     oracle.buffers_ = std::move(buffers);
     oracle.normalised_ = normalised_inputs(call.original);
     auto eager = GraphExecutor::build(call.original, {device, {}});
@@ -212,22 +231,35 @@ std::optional<Case> Oracle::draw_far(const ir::Kernel& text, int seed) const {
     for (const double threshold :
          {verify::largest_threshold(call_.original), verify::largest_threshold(text)})
         if (kBeyond * threshold < kFarthest) far = std::max(far, kBeyond * threshold);
-    auto drawn = draw(kFar, seed, far);
-    if (overflows(drawn)) return {};
+    Case drawn{std::string(kFar), seed, far};
+    if (overflows(numbers(drawn))) return {};
     return drawn;
 }
 
 Case Oracle::draw(std::string_view distribution, int seed) const {
-    return draw(distribution, seed, 1);
+    Case drawn{std::string(distribution), seed};
+    if (!large_) numbers(drawn);
+    return drawn;
 }
 
-Case Oracle::draw(std::string_view distribution, int seed, double far) const {
-    at::manual_seed(static_cast<std::uint64_t>(seed));
-    Case drawn{std::string(distribution), seed, {}, {}, {}, {}, {}};
+const Numbers& Oracle::numbers(const Case& drawn) const {
+    auto& made = *drawn.made;
+    if (made) return *made;
+    if (const auto last = at_hand_.lock(); last && large_) last->reset();
+    at_hand_ = drawn.made;
+    Numbers numbers;
+    numbers.inputs = draw_inputs(drawn);
+    if (drawn.row_seed) change_one_row(numbers.inputs, *drawn.row_seed);
+    compute_results(numbers);
+    return made.emplace(std::move(numbers));
+}
+
+Tensors Oracle::draw_inputs(const Case& drawn) const {
+    at::manual_seed(static_cast<std::uint64_t>(drawn.seed));
+    Tensors inputs;
     for (const auto& input : call_.original.inputs)
-        drawn.inputs.push_back(draw_input(input, distribution, far));
-    compute_results(drawn);
-    return drawn;
+        inputs.push_back(draw_input(input, drawn.distribution, drawn.far));
+    return inputs;
 }
 
 std::function<Tensors()> Oracle::baseline(const Tensors& inputs) const {
@@ -246,80 +278,79 @@ DType Oracle::type_of_output(std::size_t i) const {
     return call_.original[*call_.original.outputs[i].value].type->dtype;
 }
 
-void Oracle::compute_results(Case& drawn) const {
-    drawn.eager = eager_->run(drawn.inputs);
-    drawn.exact = run_wide(*exact_, widened(drawn.inputs));
-    drawn.allowed = std::make_shared<AllowedErrors>();
-    for (std::size_t i = 0; i < drawn.eager.size(); ++i) {
-        const auto &exact = drawn.exact[i], &eager = drawn.eager[i];
-        drawn.eager_difference.push_back(difference(exact, eager, eager));
+void Oracle::compute_results(Numbers& made) const {
+    made.eager = eager_->run(made.inputs);
+    made.exact = run_wide(*exact_, widened(made.inputs));
+    for (std::size_t i = 0; i < made.eager.size(); ++i) {
+        const auto &exact = made.exact[i], &eager = made.eager[i];
+        made.eager_difference.push_back(difference(exact, eager, eager));
         const auto dtype = type_of_output(i);
-        drawn.allowed->slices.push_back(
-            info(dtype).floating ? Slices(exact, eager, {}, verify::grain_of(dtype, tf32_))
-                                 : Slices());
+        made.allowed.slices.push_back(
+            info(dtype).floating ? Slices(exact, eager, verify::grain_of(dtype, tf32_)) : Slices());
     }
 }
 
-void Oracle::allow_moved(const Case& drawn) const {
+void Oracle::allow_moved(const Case& drawn, const Numbers& made) const {
     at::manual_seed(static_cast<std::uint64_t>(drawn.seed));
+    const auto answer = [&](DType dtype) {
+        const double share = verify::grain_of(dtype, tf32_).rounding;
+        return run_wide(*rounding_, moved_by(share, widened(made.inputs)));
+    };
     // For each element type of an output: the results for several changes of the inputs
-    // and of what is rounded on the way.
-    std::map<DType, std::vector<Tensors>> moved;
-    for (std::size_t i = 0; i < drawn.eager.size(); ++i) {
+    // and of what is rounded on the way. Large ones are made anew for every output.
+    std::map<DType, std::vector<Tensors>> kept;
+    for (std::size_t i = 0; i < made.eager.size(); ++i) {
         const auto dtype = type_of_output(i);
         if (!info(dtype).floating) continue;
-        const auto grain = verify::grain_of(dtype, tf32_);
-        auto& answers = moved[dtype];
-        while (answers.size() < kMoves)
-            answers.push_back(
-                run_wide(*rounding_, moved_by(grain.rounding, widened(drawn.inputs))));
-        Tensors output_answers;
-        for (const auto& answer : answers) output_answers.push_back(answer[i]);
-        drawn.allowed->slices[i] = Slices(drawn.exact[i], drawn.eager[i], output_answers, grain);
+        auto& answers = kept[dtype];
+        while (!large_ && answers.size() < kMoves) answers.push_back(answer(dtype));
+        const auto moved = [&](std::size_t m) { return large_ ? answer(dtype)[i] : answers[m][i]; };
+        made.allowed.slices[i] =
+            Slices(made.exact[i], made.eager[i], verify::grain_of(dtype, tf32_), kMoves, moved);
     }
-    drawn.allowed->moved = true;
+    made.allowed.moved = true;
 }
 
 Case Oracle::with_one_row_changed(const Case& drawn, int seed) const {
+    Case changed{drawn.distribution, drawn.seed, drawn.far, seed};
+    if (!large_) numbers(changed);
+    return changed;
+}
+
+void Oracle::change_one_row(Tensors& inputs, int seed) const {
     at::manual_seed(static_cast<std::uint64_t>(seed));
-    Case changed{drawn.distribution + ", one row changed", seed, {}, {}, {}, {}, {}};
-    for (std::size_t i = 0; i < drawn.inputs.size(); ++i) {
-        const auto& input = drawn.inputs[i];
+    for (std::size_t i = 0; i < inputs.size(); ++i) {
+        const auto input = inputs[i];
         const bool is_buffer =
             buffers_.contains(call_.original[call_.original.inputs[i].value].name);
         // Rows that share memory cannot change one by one.
         bool separate = true;
         for (std::int64_t d = 0; d < input.dim(); ++d)
             separate = separate && (input.size(d) == 1 || input.stride(d) > 0);
-        if (is_buffer || !separate || !input.is_floating_point() || input.numel() == 0) {
-            changed.inputs.push_back(input);
-            continue;
-        }
+        if (is_buffer || !separate || !input.is_floating_point() || input.numel() == 0) continue;
         auto copy = at::empty_strided(input.sizes(), input.strides(), input.options());
         copy.copy_(input);
         auto row = copy;
         while (row.dim() > 1)
             row = row.select(0, at::randint(row.size(0), {}, at::kLong).item<std::int64_t>());
         row.mul_(-0.5);
-        changed.inputs.push_back(copy);
+        inputs[i] = copy;
     }
-    compute_results(changed);
-    return changed;
 }
 
 bool Oracle::judge(const Case& drawn, const Tensors& results, verify::Check& check) const {
     check = {};
-    check.distribution = drawn.distribution;
+    check.distribution = name(drawn);
     check.seed = drawn.seed;
     check.passed = true;
+    const Numbers& made = numbers(drawn);
     for (std::size_t i = 0; i < results.size(); ++i) {
-        const auto actual = difference(drawn.exact[i], results[i], drawn.eager[i]);
-        check.eager = worst(check.eager, verify::relative(drawn.eager_difference[i]));
+        const auto actual = difference(made.exact[i], results[i], made.eager[i]);
+        check.eager = worst(check.eager, verify::relative(made.eager_difference[i]));
         check.kernel = worst(check.kernel, verify::relative(actual));
         const auto& output = call_.original[*call_.original.outputs[i].value];
-        auto why = verify::judge(drawn.eager_difference[i], actual, output.type->dtype);
-        const auto slice =
-            drawn.allowed->slices[i].worst(drawn.exact[i], drawn.eager[i], results[i]);
+        auto why = verify::judge(made.eager_difference[i], actual, output.type->dtype);
+        const auto slice = made.allowed.slices[i].worst(made.exact[i], made.eager[i], results[i]);
         check.slice = std::max(check.slice, slice.share);
         if (why.empty() && !(slice.share <= 1)) why = slice.what;
         if (why.empty()) continue;
@@ -331,8 +362,9 @@ bool Oracle::judge(const Case& drawn, const Tensors& results, verify::Check& che
 
 verify::Check Oracle::check(const Case& drawn, const Tensors& results) const {
     verify::Check check;
-    if (judge(drawn, results, check) || drawn.allowed->moved) return check;
-    allow_moved(drawn);
+    const Numbers& made = numbers(drawn);
+    if (judge(drawn, results, check) || made.allowed.moved) return check;
+    allow_moved(drawn, made);
     judge(drawn, results, check);
     return check;
 }

@@ -4,6 +4,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
 #include <string_view>
@@ -26,24 +27,37 @@ struct AllowedErrors {
 };
 
 // Inputs with their results in eager torch and in f64.
-struct Case {
-    std::string distribution;
-    int seed = 0;
+struct Numbers {
     Tensors inputs, eager, exact;
     // Per output: eager's error, and the errors that are allowed in its slices.
     std::vector<verify::Difference> eager_difference;
-    std::shared_ptr<AllowedErrors> allowed;
+    mutable AllowedErrors allowed;
 };
+
+// How to draw inputs. An oracle makes the numbers from that whenever it needs them.
+struct Case {
+    std::string distribution;
+    int seed = 0;
+    double far = 1;                 // the factor of activations in `kFar`
+    std::optional<int> row_seed{};  // one row of each floating input is changed, at random
+    std::shared_ptr<std::optional<Numbers>> made = std::make_shared<std::optional<Numbers>>();
+};
+// The case for people: "normal, one row changed".
+std::string name(const Case& drawn);
 
 class Oracle {
   public:
     // `buffers`: weights that are not parameters, by the name of their value in the call. `tf32`:
-    // torch's operands are rounded to TF32, and the kernel's may be.
+    // torch's operands are rounded to TF32, and the kernel's may be. `large`: bytes of a case's
+    // numbers from which on there are only those of one case at a time.
     static Result<Oracle> make(const graph::FusedCall& call, c10::Device device,
-                               std::map<std::string, graph::Weight> buffers, bool tf32 = false);
+                               std::map<std::string, graph::Weight> buffers, bool tf32 = false,
+                               std::int64_t large = std::int64_t{2} << 30);
 
     const graph::FusedCall& call() const { return call_; }
 
+    // Whether only one case's numbers are kept at a time.
+    bool large() const { return large_; }
     // Whether there are inputs that `kShifted` shifts.
     bool normalises_inputs() const { return !normalised_.empty(); }
     // Whether there are buffers that `kOtherBuffers` changes.
@@ -53,6 +67,9 @@ class Oracle {
     // overflow there.
     std::optional<Case> draw_far(const ir::Kernel& text, int seed) const;
     Case draw(std::string_view distribution, int seed) const;
+    // The case's inputs and results. They stay until numbers of another case are asked for; those
+    // of small calls for as long as the case.
+    const Numbers& numbers(const Case& drawn) const;
     // The case with one row (along the last dimension) of each floating input changed: a kernel
     // that recognises inputs by a few of their values takes it for the same case.
     Case with_one_row_changed(const Case& drawn, int seed) const;
@@ -65,14 +82,14 @@ class Oracle {
   private:
     Oracle() = default;
     Tensors run_wide(const GraphExecutor& graph, const Tensors& wide) const;
-    void compute_results(Case& drawn) const;  // and the allowed errors, for the case's inputs
+    Tensors draw_inputs(const Case& drawn) const;
+    void change_one_row(Tensors& inputs, int seed) const;
+    void compute_results(Numbers& made) const;  // and the allowed errors, for the inputs
     // Allows the errors that changed inputs show as well.
-    void allow_moved(const Case& drawn) const;
+    void allow_moved(const Case& drawn, const Numbers& made) const;
     // Fills `check` with what the results are; returns whether they pass.
     bool judge(const Case& drawn, const Tensors& results, verify::Check& check) const;
     DType type_of_output(std::size_t i) const;
-    // `far`: the factor of activations in `kFar`.
-    Case draw(std::string_view distribution, int seed, double far) const;
     at::Tensor draw_input(const graph::GraphInput& input, std::string_view distribution,
                           double far) const;
 
@@ -80,6 +97,8 @@ class Oracle {
     c10::Device device_ = c10::kCPU;
     std::map<std::string, graph::Weight> buffers_;
     bool tf32_ = false;
+    bool large_ = false;  // the numbers of several cases do not fit into the GPU's memory
+    mutable std::weak_ptr<std::optional<Numbers>> at_hand_;  // the last ones of a large call
     std::set<std::string> normalised_;  // inputs that reach a norm without a product in between
     std::optional<GraphExecutor> eager_, exact_, rounding_;
     // Run the nodes that FusedCall::copied lists, and all other nodes; empty if it lists none.

@@ -24,7 +24,7 @@ std::uint8_t poison_of(c10::ScalarType dtype) {
 constexpr std::uint8_t kSmall = 0x3B;  // such bytes are a number below one in any floating type
 
 std::string case_name(const Case& drawn) {
-    return fmt::format("{} inputs, seed {}", drawn.distribution, drawn.seed);
+    return fmt::format("{} inputs, seed {}", name(drawn), drawn.seed);
 }
 
 }  // namespace
@@ -36,6 +36,12 @@ Tensors ProofBench::tensors(const Guarded& guarded) {
     Tensors all;
     for (const auto& item : guarded) all.push_back(item.tensor());
     return all;
+}
+
+ProofBench::Guarded ProofBench::guarded(const Tensors& inputs) {
+    Guarded copies;
+    for (const auto& input : inputs) copies.push_back(GuardedTensor::copy_of(input));
+    return copies;
 }
 
 ProofBench::Guarded ProofBench::make_outputs() const {
@@ -56,10 +62,11 @@ ProofBench::Guarded ProofBench::make_outputs() const {
 }
 
 void ProofBench::show(const Case& drawn) {
+    const auto& inputs = oracle_.numbers(drawn).inputs;
     if (inputs_.empty())
-        for (const auto& input : drawn.inputs) inputs_.push_back(GuardedTensor::copy_of(input));
+        inputs_ = guarded(inputs);
     else
-        for (std::size_t i = 0; i < inputs_.size(); ++i) inputs_[i].load(drawn.inputs[i]);
+        for (std::size_t i = 0; i < inputs_.size(); ++i) inputs_[i].load(inputs[i]);
     shown_ = &drawn;
 }
 
@@ -76,10 +83,11 @@ void ProofBench::prepare(Guarded& outputs, Contents::Output contents) const {
                 outputs[i].fill(kSmall);
                 break;
             // Torch's results with rows in reverse order: plausible values in the wrong places.
-            case Contents::Output::stale:
-                outputs[i].tensor().copy_(first_->eager[i].dim() > 0 ? first_->eager[i].flip(0)
-                                                                     : first_->eager[i].neg());
+            case Contents::Output::stale: {
+                const auto& eager = oracle_.numbers(*first_).eager[i];
+                outputs[i].tensor().copy_(eager.dim() > 0 ? eager.flip(0) : eager.neg());
                 break;
+            }
         }
     }
 }
@@ -102,6 +110,7 @@ Result<> ProofBench::launch(const Guarded& inputs, Guarded& outputs, const Conte
 
 Verdict ProofBench::check_surroundings(const Guarded& inputs, const Guarded& outputs) const {
     const auto& graph = oracle_.call().original;
+    const auto& unchanged = oracle_.numbers(*shown_).inputs;
     std::vector<at::Tensor> flags;
     std::vector<Verdict> meanings;
     const auto watch = [&](const GuardedTensor& guarded, const std::string& name) {
@@ -115,7 +124,7 @@ Verdict ProofBench::check_surroundings(const Guarded& inputs, const Guarded& out
     for (std::size_t i = 0; i < inputs.size(); ++i) {
         const auto& name = graph[graph.inputs[i].value].name;
         watch(inputs[i], name);
-        flags.push_back(inputs[i].differs_from(shown_->inputs[i]));
+        flags.push_back(inputs[i].differs_from(unchanged[i]));
         meanings.push_back({Finding::changed_inputs, fmt::format("{} has changed", name)});
     }
     const auto raised = read_flags(flags);
@@ -203,8 +212,7 @@ Result<Verdict> ProofBench::diagnose(const Case& drawn, Verdict found) {
         if (auto done = launch(inputs_, outputs_, trial.contents); !done) return done.error();
         if (!same(outputs_, wrong)) return Verdict{trial.finding, found.why};
     }
-    Guarded elsewhere;
-    for (const auto& input : drawn.inputs) elsewhere.push_back(GuardedTensor::copy_of(input));
+    const auto elsewhere = guarded(oracle_.numbers(drawn).inputs);
     auto outputs = make_outputs();
     if (auto done = launch(elsewhere, outputs, {}); !done) return done.error();
     Check check;

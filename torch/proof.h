@@ -57,6 +57,7 @@ class ProofBench {
     };
 
     static Tensors tensors(const Guarded& guarded);
+    static Guarded guarded(const Tensors& inputs);
     Guarded make_outputs() const;
     void prepare(Guarded& outputs, Contents::Output contents) const;
     Result<> launch(const Guarded& inputs, Guarded& outputs, const Contents& contents);

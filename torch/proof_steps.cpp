@@ -56,8 +56,7 @@ Result<Verdict> ProofBench::launch_many(bool two_streams) {
             streams.push_back(cuda.getStreamFromGlobalPool(device_, /*isHighPriority=*/false));
     }
     Guarded second;
-    if (two_streams && second_)
-        for (const auto& input : second_->inputs) second.push_back(GuardedTensor::copy_of(input));
+    if (two_streams && second_) second = guarded(oracle_.numbers(*second_).inputs);
     const auto of_second = [&](std::size_t i) { return !second.empty() && i % 2 == 1; };
     for (auto& outputs : more_outputs_) prepare(outputs, Contents::Output::poison);
     synchronize_all(device_);
@@ -85,9 +84,9 @@ Result<Verdict> ProofBench::launch_many(bool two_streams) {
 }
 
 Result<Verdict> ProofBench::check_repeats() {
-    constexpr int kLaunches = 4;
+    const std::size_t launches = oracle_.large() ? 2 : 4;
     show(*first_);
-    while (more_outputs_.size() < kLaunches) more_outputs_.push_back(make_outputs());
+    while (more_outputs_.size() < launches) more_outputs_.push_back(make_outputs());
     for (const bool two_streams : {false, true, false})
         if (auto found = launch_many(two_streams); !found || !found->passed()) return found;
     more_outputs_.clear();
@@ -96,8 +95,7 @@ Result<Verdict> ProofBench::check_repeats() {
 
 Result<Verdict> ProofBench::check_elsewhere() {
     shown_ = first_;
-    Guarded inputs;
-    for (const auto& input : first_->inputs) inputs.push_back(GuardedTensor::copy_of(input));
+    const auto inputs = guarded(oracle_.numbers(*first_).inputs);
     auto outputs = make_outputs();
     if (auto done = launch(inputs, outputs, {}); !done) return done.error();
     if (auto found = check_surroundings(inputs, outputs); !found.passed()) return found;

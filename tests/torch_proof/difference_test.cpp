@@ -9,13 +9,18 @@
 namespace fact::exec {
 namespace {
 
+Slices slices(const at::Tensor& exact, const at::Tensor& eager, const Tensors& moved,
+              const verify::Grain& grain) {
+    return Slices(exact, eager, grain, moved.size(), [&](std::size_t i) { return moved[i]; });
+}
+
 // What f64, eager and a kernel with nothing wrong in it make of the same numbers.
 struct Answers {
     at::Tensor exact, eager, moved, kernel;
     DType dtype = DType::bf16;
 
     Slices::Worst worst() const {
-        return Slices(exact, eager, {moved}, verify::grain_of(dtype, false))
+        return slices(exact, eager, {moved}, verify::grain_of(dtype, false))
             .worst(exact, eager, kernel);
     }
     // What is said of the whole output.
@@ -122,16 +127,16 @@ TEST_F(SlicesOf, ColumnsThatShareTheirRoundingsAreJudgedByTheirRows) {
     const auto kernel = exact.add(shared(0x1p-9)).to(at::kBFloat16);
     Tensors moved;
     for (int i = 0; i < 4; ++i) moved.push_back(exact.add(shared(0x1p-9)));
-    const Slices slices(exact, eager, moved, verify::grain_of(DType::bf16, false));
-    EXPECT_LT(slices.worst(exact, eager, kernel).share, 1);
+    const auto made = slices(exact, eager, moved, verify::grain_of(DType::bf16, false));
+    EXPECT_LT(made.worst(exact, eager, kernel).share, 1);
     kernel.select(0, 7).mul_(1.03);
-    const auto worst = slices.worst(exact, eager, kernel);
+    const auto worst = made.worst(exact, eager, kernel);
     EXPECT_GT(worst.share, 1);
     EXPECT_EQ(worst.what.substr(0, 7), "row [7]") << worst.what;
 
     // Moved one element at a time they are judged, and that kernel is thrown out.
     for (auto& one : moved) one = exact.add(normal({rows, columns}).mul_(0x1p-9));
-    const auto found = Slices(exact, eager, moved, verify::grain_of(DType::bf16, false))
+    const auto found = slices(exact, eager, moved, verify::grain_of(DType::bf16, false))
                            .worst(exact, eager, exact.add(shared(0x1p-9)).to(at::kBFloat16));
     EXPECT_EQ(found.what.substr(0, 7), "column ") << found.what;
     EXPECT_GT(found.share, 1);
@@ -156,7 +161,7 @@ TEST_F(SlicesOf, WhatOverflowsIsLeftOut) {
     answers.moved[5] = std::numeric_limits<double>::quiet_NaN();  // anything may come of that row
     answers.kernel[5].mul_(1.5);
     EXPECT_LT(
-        Slices(answers.exact, answers.eager, {answers.moved}, verify::grain_of(DType::bf16, false))
+        slices(answers.exact, answers.eager, {answers.moved}, verify::grain_of(DType::bf16, false))
             .worst(answers.exact, answers.eager, answers.eager)
             .share,
         0.75);
@@ -164,7 +169,7 @@ TEST_F(SlicesOf, WhatOverflowsIsLeftOut) {
 
 TEST_F(SlicesOf, IntegersAreJudgedAsAWhole) {
     const auto exact = at::arange(0, 64).view({8, 8});
-    EXPECT_EQ(Slices(exact, exact, {exact}, verify::grain_of(DType::i64, false))
+    EXPECT_EQ(slices(exact, exact, {exact}, verify::grain_of(DType::i64, false))
                   .worst(exact, exact, exact.add(1))
                   .share,
               0);
@@ -192,7 +197,7 @@ TEST_F(SlicesOf, ShortSumsOfTf32AreJudgedByItsBits) {
         const auto grain = verify::grain_of(DType::f32, tf32);
         const auto away = at::randn(values.sizes(), values.options()).sign().mul(grain.rounding);
         const auto moved = weighted(weight, values.mul(away.add(1)), 0);
-        return Slices(answers.exact, answers.eager, {moved}, grain)
+        return slices(answers.exact, answers.eager, {moved}, grain)
             .worst(answers.exact, answers.eager, answers.kernel)
             .share;
     };

@@ -169,12 +169,13 @@ TEST(OracleOf, IntegersThatMayBeAnythingAreDrawnWide) {
     const auto oracle = Oracle::make(call, c10::kCPU, {});
     ASSERT_TRUE(oracle.ok()) << oracle.error().text();
     const auto normal = oracle->draw("normal", 1), large = oracle->draw("large", 2);
-    EXPECT_GT(normal.eager[1].sum().item<std::int64_t>(), 100);
-    EXPECT_LE(normal.inputs[0].max().item<std::int64_t>(), 50257);
+    EXPECT_GT(oracle->numbers(normal).eager[1].sum().item<std::int64_t>(), 100);
+    EXPECT_LE(oracle->numbers(normal).inputs[0].max().item<std::int64_t>(), 50257);
     // A kernel that looks at the lower 32 bits.
     const auto low = [](const at::Tensor& t) { return t.to(at::kInt); };
     const auto check = [&](const Case& drawn) {
-        const auto &a = drawn.inputs[0], &b = drawn.inputs[1];
+        const auto& inputs = oracle->numbers(drawn).inputs;
+        const auto &a = inputs[0], &b = inputs[1];
         return oracle->check(drawn, {low(a).lt(low(b)), low(a).eq(50256)}).passed;
     };
     EXPECT_TRUE(check(normal));
@@ -242,9 +243,10 @@ TEST_F(ProofOf, ATouchedRowFindsFingerprints) {
     // A seed that leaves the first row alone.
     for (int seed = 1001;; ++seed) {
         const auto changed = oracle_->with_one_row_changed(cases_[0], seed);
-        if (changed.inputs[0][0][0].item<float>() != cases_[0].inputs[0][0][0].item<float>())
-            continue;
-        EXPECT_EQ(changed.inputs[0].ne(cases_[0].inputs[0]).any(1).sum().item<std::int64_t>(), 1);
+        const auto &a = oracle_->numbers(changed).inputs[0],
+                   &b = oracle_->numbers(cases_[0]).inputs[0];
+        if (a[0][0].item<float>() != b[0][0].item<float>()) continue;
+        EXPECT_EQ(a.ne(b).any(1).sum().item<std::int64_t>(), 1);
         EXPECT_FALSE(bench.check(changed)->passed());
         break;
     }
@@ -260,6 +262,27 @@ TEST_F(ProofOf, RefusalsAreErrors) {
     const auto refused = bench.check(cases_[0]);
     ASSERT_FALSE(refused.ok());
     EXPECT_EQ(refused.error().message, "not these");
+}
+
+// What does not fit into memory several times is drawn again, the same.
+TEST(OracleOf, ALargeCallHasOneCaseAtATime) {
+    graph::FusedCall call;
+    auto& g = call.original;
+    const auto type = verify::dense(DType::f32, {64, 32});
+    const auto x = verify::add_input(g, "x", type);
+    verify::add_output(g, verify::add_node(g, "aten.neg.default", {{"self", x}}, type));
+    const auto oracle = Oracle::make(call, c10::kCPU, {}, /*tf32=*/false, /*large=*/1000);
+    ASSERT_TRUE(oracle.ok()) << oracle.error().text();
+    ASSERT_TRUE(oracle->large());
+    const auto normal = oracle->draw("normal", 1);
+    const auto changed = oracle->with_one_row_changed(normal, 2);
+    EXPECT_FALSE(normal.made->has_value());
+    const auto first = oracle->numbers(normal).inputs[0];
+    const auto other = oracle->numbers(changed).inputs[0];
+    EXPECT_FALSE(normal.made->has_value());
+    EXPECT_EQ(first.ne(other).any(1).sum().item<std::int64_t>(), 1);
+    EXPECT_TRUE(oracle->numbers(normal).inputs[0].equal(first));
+    EXPECT_TRUE(oracle->check(normal, {first.neg()}).passed);
 }
 
 // What a module makes once for several calls is no part of what one of them takes.
@@ -278,10 +301,11 @@ TEST(OracleOf, WhatIsCopiedRunsOnce) {
         const auto oracle = Oracle::make(call, c10::kCPU, {});
         ASSERT_TRUE(oracle.ok()) << oracle.error().text();
         const auto drawn = oracle->draw("normal", 1);
-        const auto run = oracle->baseline(drawn.inputs);
-        EXPECT_TRUE(run()[0].equal(drawn.eager[0]));
-        drawn.inputs[1].mul_(3);
-        EXPECT_EQ(run()[0].equal(drawn.eager[0]), copied);
+        const Numbers& made = oracle->numbers(drawn);
+        const auto run = oracle->baseline(made.inputs);
+        EXPECT_TRUE(run()[0].equal(made.eager[0]));
+        made.inputs[1].mul_(3);
+        EXPECT_EQ(run()[0].equal(made.eager[0]), copied);
     }
 }
 

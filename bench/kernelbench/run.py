@@ -13,9 +13,9 @@ ran out of memory or time beside others is tried once more, alone, after them.
 
 OUT/levelN.json has one entry for each problem, which names its commit, and is written after every
 one, so that the same command goes on where it was stopped (--again measures everything anew). What
-FACT leaves to torch whole counts as 1.00x, and has no ModelNew to judge. The last lines are a table,
-with fast_p as KernelBench defines it: the share of problems that are right and more than p times as
-fast as eager.
+FACT leaves to torch whole, or finds no right kernel for, counts as 1.00x, and has no ModelNew to
+judge. The last lines are a table, with fast_p as KernelBench defines it: the share of problems that
+are right and more than p times as fast as eager.
 FACT_PYTHON is the Python that the evaluator runs in, by default the one that runs this.
 """
 
@@ -204,10 +204,10 @@ class Problem:
 
 
 def speedup(entry, name="fact_us"):
-    """Over eager; what was left to torch is eager itself."""
+    """Over eager; what was left to torch, or has no kernel that is right, is eager itself."""
     if entry.get(name) and entry.get("eager_us"):
         return entry["eager_us"] / entry[name]
-    return 1.0 if name == "fact_us" and entry.get("status") == 0 and not entry.get("fused") else None
+    return 1.0 if name == "fact_us" and entry.get("package") is False else None
 
 
 def geomean(values):

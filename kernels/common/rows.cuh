@@ -47,6 +47,13 @@ __device__ inline bool inside(int at, int extent) {
     return static_cast<unsigned>(at) < static_cast<unsigned>(extent);
 }
 
+// body(known), where `known` converts to a constant: code without tests where all that windows read is
+// in the tensor, whose loads then share one address.
+template <class Body>
+__device__ auto by_case(bool all_inside, Body body) {
+    return all_inside ? body(std::true_type{}) : body(std::false_type{});
+}
+
 // A reduction's initial value and its operation; T is float, int or int64_t.
 struct Sum {
     template <class T>
@@ -154,15 +161,16 @@ struct ColumnRow {
         for (int64_t chunk = warp(); chunk < count; chunk += kWarps * kChunk) {
             T sum = Op::template identity<T>();
             int64_t const end = min(count, chunk + kWarps * kChunk);
-            for (int64_t first = chunk; first < end; first += kWarps * kAtOnce) {
-                int const last = last_of_step<kWarps * kAtOnce>(first, count);
+            int64_t first = chunk;
+            for (; first + (kAtOnce - 1) * kWarps < end; first += kWarps * kAtOnce) {
                 T x[kAtOnce];
 #pragma unroll
-                for (int i = 0; i < kAtOnce; ++i) x[i] = value(first + min(i * kWarps, last));
+                for (int i = 0; i < kAtOnce; ++i) x[i] = value(first + i * kWarps);
 #pragma unroll
-                for (int i = 0; i < kAtOnce; ++i)
-                    if (i * kWarps <= last) sum = Op::combine(sum, x[i]);
+                for (int i = 0; i < kAtOnce; ++i) sum = Op::combine(sum, x[i]);
             }
+#pragma unroll 1
+            for (; first < end; first += kWarps) sum = Op::combine(sum, value(first));
             mine = Op::combine(mine, sum);
         }
         return across_warps<Op, Value>(mine);

@@ -149,6 +149,9 @@ std::int64_t cluster_count(const PersistentGrid& grid, const std::array<int, 2>&
                       extent_product(grid.batch, tensors));
 }
 
+// CUDA's limit of a grid's x.
+constexpr std::int64_t kMaxBlocks = (std::int64_t{1} << 31) - 1;
+
 GridSize grid_size(const Launch& launch, std::span<const TensorArg> tensors,
                    std::int64_t capacity) {
     return std::visit(
@@ -166,7 +169,8 @@ GridSize grid_size(const Launch& launch, std::span<const TensorArg> tensors,
             },
             [&](const LinearGrid& grid) -> GridSize {
                 const auto blocks = ceil_div(extent_of(grid.count, tensors), grid.per_block);
-                return {std::min(blocks, capacity), 1, 1};
+                const auto most = grid.waves > 0 ? capacity * grid.waves : kMaxBlocks;
+                return {std::min({blocks, most, kMaxBlocks}), 1, 1};
             },
             [&](const TileGrid& grid) -> GridSize {
                 const auto batch = extent_product(grid.batch, tensors);

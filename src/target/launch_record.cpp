@@ -89,24 +89,26 @@ Json write_tiled(const auto& grid) {
 }
 
 Json write(const Grid& grid) {
-    return std::visit(
-        overloaded{
-            [](const PersistentGrid& g) {
-                Json json = write_tiled(g);
-                if (g.tile_k > 0) json.update({{"k", write(g.k)}, {"tile_k", g.tile_k}});
-                if (g.max_blocks > 0) json["most_blocks"] = g.max_blocks;
-                return Json{{"persistent", std::move(json)}};
-            },
-            [](const LinearGrid& g) {
-                return Json{{"linear", {{"count", write(g.count)}, {"per_block", g.per_block}}}};
-            },
-            [](const TileGrid& g) {
-                Json json = write_tiled(g);
-                if (g.max_z > 0) json["most_z"] = g.max_z;
-                return Json{{"tile", std::move(json)}};
-            },
-        },
-        grid);
+    return std::visit(overloaded{
+                          [](const PersistentGrid& g) {
+                              Json json = write_tiled(g);
+                              if (g.tile_k > 0)
+                                  json.update({{"k", write(g.k)}, {"tile_k", g.tile_k}});
+                              if (g.max_blocks > 0) json["most_blocks"] = g.max_blocks;
+                              return Json{{"persistent", std::move(json)}};
+                          },
+                          [](const LinearGrid& g) {
+                              Json json{{"count", write(g.count)}, {"per_block", g.per_block}};
+                              if (g.waves != 1) json["waves"] = g.waves;
+                              return Json{{"linear", std::move(json)}};
+                          },
+                          [](const TileGrid& g) {
+                              Json json = write_tiled(g);
+                              if (g.max_z > 0) json["most_z"] = g.max_z;
+                              return Json{{"tile", std::move(json)}};
+                          },
+                      },
+                      grid);
 }
 
 Json write(const Launch& launch) {
@@ -298,7 +300,8 @@ Grid read_grid(const Parsed& json) {
         return grid;
     }
     if (kind == "linear")
-        return LinearGrid{read_extent(field(body, "count")), get_int<int>(body, "per_block")};
+        return LinearGrid{read_extent(field(body, "count")), get_int<int>(body, "per_block"),
+                          get_int(body, "waves", LinearGrid().waves)};
     if (kind == "tile") {
         auto grid = read_tiled<TileGrid>(body);
         grid.max_z = get_int(body, "most_z", grid.max_z);

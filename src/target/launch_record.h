@@ -130,10 +130,12 @@ struct PersistentGrid {
     int max_blocks = 0;
     bool operator==(const PersistentGrid&) const = default;
 };
-// Enough thread blocks for `count` elements at `per_block` each, at most what fits on the GPU.
+// Enough thread blocks for `count` elements at `per_block` each, but at most `waves` times what
+// fits on the GPU at a time (0: no limit): the kernel itself goes on to the remaining elements.
 struct LinearGrid {
     ExtentField count;
     int per_block = 1;
+    int waves = 1;
     bool operator==(const LinearGrid&) const = default;
 };
 inline constexpr int kMaxGridDepth = 65535;  // CUDA's limit of a grid's y and z

@@ -142,6 +142,7 @@ class Checker {
                               },
                               [&](const LinearGrid& g) {
                                   require(g.per_block > 0, "elements per block");
+                                  require(g.waves >= 0, "waves of blocks");
                                   check(g.count);
                               },
                               [&](const TileGrid& g) {

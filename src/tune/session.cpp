@@ -135,6 +135,10 @@ Result<> WorkerSession::start_worker() {
     if (process_ && process_->alive()) return Ok{};
     Command command;
     command.argv = {worker_};
+    // Proofs take and give back tensors of many gigabytes: blocks of a fixed size would not fit the
+    // next one.
+    if (!std::getenv("PYTORCH_CUDA_ALLOC_CONF") && !std::getenv("PYTORCH_ALLOC_CONF"))
+        command.environment.emplace_back("PYTORCH_CUDA_ALLOC_CONF", "expandable_segments:True");
     command.resident_bytes = memory_bytes_;
     auto started = LineProcess::start(command);
     if (!started) return started.error();

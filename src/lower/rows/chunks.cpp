@@ -1,5 +1,7 @@
 #include "lower/rows/chunks.h"
 
+#include <algorithm>
+
 #include "ir/extents.h"
 
 namespace fact::lower {
@@ -7,8 +9,19 @@ namespace fact::lower {
 namespace {
 
 // In elements.
-constexpr std::int64_t kLongRow = 8192;  // longer rows are split
-constexpr std::int64_t kMaxChunk = 2048, kMinChunk = 256;
+constexpr std::int64_t kLongRow = 4096;  // longer rows are split
+constexpr std::int64_t kMinChunk = 256;
+// Of the narrowest tensor: a vector of 16 bytes for each of 256 threads.
+constexpr std::int64_t kMaxChunkBytes = 4096;
+
+std::int64_t max_chunk(const ir::Kernel& kernel) {
+    int narrowest = 4;
+    for (const ir::Tensor& param : kernel.params)
+        narrowest = std::min(narrowest, info(param.type.dtype).bytes);
+    for (const ir::Output& output : kernel.outputs)
+        narrowest = std::min(narrowest, info(output.tensor.type.dtype).bytes);
+    return kMaxChunkBytes / std::max(narrowest, 2);
+}
 
 }  // namespace
 
@@ -27,7 +40,8 @@ std::optional<ir::Kernel> in_chunks(const ir::Kernel& kernel, const RowsForm& fo
     std::int64_t chunk = 0;
     // Multiples of 256, a vector of 8 elements for each lane of a warp, or else whole vectors.
     for (const std::int64_t unit : {256, 8})
-        for (std::int64_t tried = kMaxChunk; tried >= kMinChunk && chunk == 0; tried -= unit)
+        for (std::int64_t tried = max_chunk(kernel); tried >= kMinChunk && chunk == 0;
+             tried -= unit)
             if (length % tried == 0) chunk = tried;
     if (chunk == 0) return std::nullopt;
     ir::Kernel chunked = kernel;

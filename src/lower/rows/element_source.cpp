@@ -116,18 +116,47 @@ class ElementWriter : RowsText {
         const std::string name = text_.fresh(kernel_[id].name);
         const std::string op(ir::info(reduce.op).kernels_name);
         const std::int64_t length = unrolled();
-        const std::string begin =
+        const std::string call =
             length == 0 ? fmt::format("Row::reduce<{}>({}, {}", op, count(form_.over), lambda())
                         : fmt::format("Row::reduce<{}, {}>({}", op, length, lambda());
-        {
-            auto body = out_.block(fmt::format("auto const {} = {}", name, begin), ");",
-                                   kernel_.line_of(kernel_[id].span));
+        const std::string line = kernel_.line_of(kernel_[id].span), declared = "auto const " + name;
+        const auto reduced = [&](const std::string& begin) {
+            auto body = out_.block(begin + " " + call, ");", line);
             ExpressionText inside = text_;
             if (form_.over.size() > 1) decompose("at", form_.over, length == 0);
             declare(inside, reduce.x, true);
             return_reduced(inside, id, reduce.x);
+        };
+        if (const std::string test = length > 1 ? windows_inside(reduce.x) : ""; !test.empty()) {
+            const std::string all = text_.fresh("all_inside");
+            out_.line(fmt::format("bool const {} = {};", all, test));
+            known_inside_ = text_.fresh("known");
+            auto cases = out_.block(
+                fmt::format("{} = by_case({}, [&](auto {})", declared, all, known_inside_), ");");
+            reduced("return");
+            known_inside_.clear();
+        } else {
+            reduced(declared + " =");
         }
         text_.set(id, name);
+    }
+
+    // RowsText::all_inside of all windows that `root` is computed from, in straight-line code.
+    std::string windows_inside(ir::ExprId root) const {
+        if (held_ > 0) return "";
+        const auto needed = ir::needed_for(kernel_, {root}, [&](ir::ExprId id) {
+            return text_.has(id) || windowed_param(kernel_, id).has_value();
+        });
+        std::string all;
+        for (std::size_t i = 0; i < needed.size(); ++i) {
+            const auto* window = std::get_if<ir::Window>(&kernel_.exprs[i].node);
+            if (!needed[i] || !window || text_.has(static_cast<ir::ExprId>(i))) continue;
+            const std::string one = all_inside(*window);
+            if (one.empty()) return "";
+            if (!all.empty()) all += " && ";
+            all += one;
+        }
+        return all;
     }
 
     void store() {

@@ -221,7 +221,7 @@ LaunchRecord rows_record(const ir::Kernel& kernel, const RowsForm& form, std::st
     const RowShape shape = row_shape(kernel, form);
     LaunchRecord record = element_record(kernel, form, arch, shape.schedule);
     Launch& launch = record.launches.front();
-    launch.grid = LinearGrid{extent_of(kernel, form.rows), shape.rows_per_block};
+    launch.grid = LinearGrid{extent_of(kernel, form.rows), shape.rows_per_block, kWaves};
     if (form.narrow) record.counts.push_back(extent_of(kernel, form.rows));
     launch.block = kRowThreads;
     return record;
@@ -244,7 +244,7 @@ LaunchRecord vector_rows_record(const ir::Kernel& kernel, const VectorForm& form
     if (form.dims.rows.size() > 1) arguments.add(rows);
     Launch launch;
     launch.entry = kernel.name + "_kernel";
-    launch.grid = LinearGrid{rows, form.rows_per_block()};
+    launch.grid = LinearGrid{rows, form.rows_per_block(), form.all_at_once ? 0 : kWaves};
     launch.block = form.threads_per_block();
     launch.params = {arguments.finish()};
     launch.waits = can_start_early(arch);

@@ -7,6 +7,10 @@
 namespace fact::lower {
 
 inline constexpr int kRowThreads = 256;  // as in rows.cuh
+// Thread blocks of row kernels, in times of what fits on the GPU. With fewer, each works on rows
+// that lie far apart, and memory is read and written less in order: up to 8 % slower, and three
+// times where rows begin within a sector.
+inline constexpr int kWaves = 64;
 
 // The dimensions whose extents are members of the arguments, in order: all that are not constant.
 std::vector<ir::DimId> extent_fields(const ir::Kernel& kernel, const RowsForm& form);

@@ -155,10 +155,31 @@ std::string RowsText::windowed(ExpressionText& text, const ir::Window& window,
     std::string value = load({param}, {});
     coordinates_ = outer;
     if (inside.empty()) return value;
+    if (!known_inside_.empty())
+        inside = window.places.size() == 1 ? fmt::format("{} || {}", known_inside_, inside)
+                                           : fmt::format("{} || ({})", known_inside_, inside);
     const bool floating = info(kernel_.params[param].type.dtype).floating;
     return fmt::format("{} ? {} : {}", inside, value,
                        floating ? emit::float_literal(window.outside)
                                 : fmt::format("{}", static_cast<long>(window.outside)));
+}
+
+std::string RowsText::all_inside(const ir::Window& window) const {
+    std::string all;
+    for (const ir::DimId places : window.places) {
+        const ir::WindowRule& rule = *kernel_[places].window;
+        const auto taps = kernel_[rule.taps].extent;
+        if (contains_row({places}) || !taps || !contains_row({rule.taps})) return "";
+        const auto tap_is_inside = [&](std::int64_t shift) {
+            std::string at = coordinate(places);
+            if (rule.stride != 1) at += fmt::format(" * {}", rule.stride);
+            if (shift != 0) at += fmt::format(" {} {}", shift < 0 ? '-' : '+', std::abs(shift));
+            all += fmt::format("{}inside({}, {})", all.empty() ? "" : " && ", at, extent(rule.of));
+        };
+        if (rule.before > 0) tap_is_inside(-rule.before);
+        if (rule.after > 0) tap_is_inside((*taps - 1) * rule.dilation - rule.before);
+    }
+    return all;
 }
 
 void RowsText::decompose(const std::string& number, const Dims& dims, bool wide,

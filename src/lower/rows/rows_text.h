@@ -55,6 +55,9 @@ class RowsText {
     // Declares the coordinates that a window reads at, and returns the text of what it reads.
     virtual std::string windowed(ExpressionText& text, const ir::Window& window,
                                  std::uint32_t param);
+    // Whether all that the row's windows read is in the tensor, as a text for the whole row; "" if
+    // that is always so, or differs from one element of the row to the next.
+    std::string all_inside(const ir::Window& window) const;
     // The text of a parameter or coordinate that is read backwards.
     std::string flipped(const FlippedLeaf& leaf) const;
     // Whether any of the dimensions is along the row.
@@ -75,6 +78,7 @@ class RowsText {
     const RowsForm& form_;
     ExpressionText text_;
     std::map<ir::DimId, std::string> coordinates_;
+    std::string known_inside_;  // a variable: true where windows need no tests; "": there is none
     emit::CodeWriter out_;
 };
 

@@ -16,8 +16,11 @@ namespace {
 constexpr double kMaxRowRegisters = 40;
 // Rows that share a warp get more threads rather than nearly all of those registers.
 constexpr double kMaxRowRegistersBelowAWarp = kMaxRowRegisters * 0.6;
-constexpr int kMaxVector = 8;                    // elements
-constexpr int kMaxThreads = 1024;                // of a thread block
+constexpr int kMaxVector = 8;      // elements
+constexpr int kMaxThreads = 1024;  // of a thread block
+// Bytes of a tensor in a pointwise block from which on it is fastest to have one for each row.
+constexpr std::int64_t kFullBlock = 4096;
+constexpr int kPointwiseThreads = 256;           // the same, with a vector each if that is enough
 constexpr std::int64_t kMaxMergedLength = 1024;  // of a row that several dimensions make up
 constexpr double kMinPrefetch = 32;              // bytes that each thread should have in flight
 
@@ -35,6 +38,8 @@ class VectorFormChooser {
         if (!choose_threads()) return std::nullopt;
         // One vector must hold all elements that a flip along the row reverses.
         if (result_.vector % flip_group_ != 0) return std::nullopt;
+        if (pointwise_ && result_.rows_per_block() * result_.length * narrowest_ >= kFullBlock)
+            result_.all_at_once = true;
         return result_;
     }
 
@@ -50,10 +55,11 @@ class VectorFormChooser {
             form.rows.pop_back();
         }
         if (form.rows.empty()) return false;
-        const bool pointwise = std::none_of(form.order.begin(), form.order.end(), [&](auto id) {
+        pointwise_ = std::none_of(form.order.begin(), form.order.end(), [&](auto id) {
             return std::holds_alternative<ir::Reduce>(kernel_[id].node);
         });
-        if (pointwise && is_flipped(form.over.front())) return merge_dims_into_row();
+        result_.prefetch = !pointwise_;
+        if (pointwise_ && is_flipped(form.over.front())) return merge_dims_into_row();
         if (form.over.size() > 1 && !put_in_memory_order()) return false;
         result_.length = 1;
         for (const ir::DimId dim : form.over) {
@@ -206,6 +212,16 @@ class VectorFormChooser {
                 row_registers(elements(threads), true) <= most)
                 return true;
         }
+        if (pointwise_) {
+            for (int most = kPointwiseThreads; most <= kMaxThreads; most *= 2) {
+                const auto vectors_per_thread = ceil_div(vectors, std::int64_t{most});
+                result_.threads_per_row =
+                    static_cast<int>(round_up(ceil_div(vectors, vectors_per_thread), 32));
+                if (row_registers(elements(result_.threads_per_row), true) <= kMaxRowRegisters)
+                    return true;
+            }
+            return false;
+        }
         // Longer rows have a thread block each: few threads with several vectors each, unless that
         // leaves many threads idle.
         double fewest_slots = 0;  // steps of all threads per vector; 1: no thread is ever idle
@@ -238,6 +254,7 @@ class VectorFormChooser {
     const ir::Kernel& kernel_;
     const RowsFacts& facts_;
     VectorForm result_;
+    bool pointwise_ = false;       // nothing is reduced
     double prefetched_ = 0;        // registers per element for what is prefetched
     int narrowest_ = 8;            // bytes of the smallest element type
     bool any_along_row_ = false;   // whether any parameter or output is accessed by vectors

@@ -16,7 +16,8 @@ struct VectorForm {
     std::int64_t length = 0;  // elements of a row
     int vector = 1;           // elements that a thread reads at a time
     int threads_per_row = 32;
-    bool prefetch = true;  // whether the next row is loaded before this one is computed
+    bool prefetch = true;      // whether the next row is loaded before this one is computed
+    bool all_at_once = false;  // as many thread blocks as rows need, without a limit
     // Bytes per access to each parameter, then each output; 0: it is not accessed by vectors.
     std::vector<int> access;
 

@@ -32,12 +32,24 @@ bool is_computable(const Graph& graph, const Node& node) {
     return unsupported_pointwise(graph, node).empty();
 }
 
-// Whether a text for these operators can be faster than torch's own kernels: torch computes a
-// single pointwise operator as fast as memory allows.
-bool is_worthwhile(const Graph& graph, const Region& region) {
-    return has_rowwise(graph, region) || std::ranges::count_if(region.nodes, [&](NodeId id) {
-                                             return find_pointwise(graph[id]) != nullptr;
-                                         }) > 1;
+// Whether the operator combines a large tensor with a smaller one.
+bool broadcasts(const Graph& graph, const Node& node) {
+    constexpr std::int64_t kLarge = 1 << 20, kSmall = 16;  // elements
+    return std::ranges::any_of(graph::tensor_inputs(node), [&](ValueId value) {
+        const auto& small = graph[value].type;
+        const auto& large = graph[node.outputs.front()].type;
+        return small && large && count(*large) >= kLarge && count(*small) >= kSmall &&
+               count(*small) < count(*large);
+    });
+}
+
+// Whether torch computes these operators as well as a kernel can: a single pointwise operator takes
+// it as long as memory does, unless it reads a smaller tensor again and again.
+bool is_best_in_torch(const Graph& graph, const Region& region) {
+    std::vector<NodeId> pointwise;
+    std::ranges::copy_if(region.nodes, std::back_inserter(pointwise),
+                         [&](NodeId id) { return find_pointwise(graph[id]) != nullptr; });
+    return pointwise.empty() || (pointwise.size() == 1 && !broadcasts(graph, graph[pointwise[0]]));
 }
 
 // The elements of the largest tensor that the operator reads or writes.
@@ -87,12 +99,14 @@ std::optional<Candidate> largest_from(Search& search, Facts& facts, const std::s
                              [](const Region& region) { return region.nodes.size(); });
     if (found.size() > kMaxTexts) found.resize(kMaxTexts);
     for (const Region& region : found) {
-        if (!std::ranges::binary_search(region.nodes, node) || !is_worthwhile(graph, region))
-            continue;
+        if (!std::ranges::binary_search(region.nodes, node)) continue;
+        const bool rowwise = has_rowwise(graph, region);
+        if (!rowwise && is_best_in_torch(graph, region)) continue;
         auto pattern = guarded(
             [&] { return write_pattern(graph, facts, region, search.options, search.gpu); });
-        // How far torch's row-wise kernels are from their bounds is only known when they are timed.
-        if (pattern && (pattern->priority > 0 || has_rowwise(graph, region)))
+        // How far from their bounds torch's row-wise kernels are, and those that broadcast, is only
+        // known when they are timed.
+        if (pattern && (pattern->priority > 0 || rowwise || region.nodes.size() == 1))
             return Candidate{node, region.nodes, std::move(*pattern)};
         if (!pattern) search.note(region.nodes.back(), pattern.error().message);
     }

@@ -11,8 +11,8 @@ struct Arguments {
     int F, rows;
 };
 
-// 2 elements, 2 at a time by a thread, the next row on its way meanwhile.
-using Row = VectorRow<2, 2, 1, true>;
+// 2 elements, 2 at a time by a thread.
+using Row = VectorRow<2, 2, 1, false>;
 
 struct Inputs {
 

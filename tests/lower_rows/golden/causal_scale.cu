@@ -9,8 +9,8 @@ struct Arguments {
     int M;
 };
 
-// 1000 elements, 8 at a time by each of 64 threads, the next row on its way meanwhile.
-using Row = VectorRow<1000, 8, 64, true>;
+// 1000 elements, 8 at a time by each of 128 threads.
+using Row = VectorRow<1000, 8, 128, false>;
 
 struct Inputs {
     Row::Share<float> x;

@@ -9,8 +9,8 @@ struct Arguments {
     int M, rows;
 };
 
-// 768 elements, 8 at a time by each of 96 threads, the next row on its way meanwhile.
-using Row = VectorRow<768, 8, 96, true>;
+// 768 elements, 8 at a time by each of 96 threads.
+using Row = VectorRow<768, 8, 96, false>;
 
 struct Inputs {
     Row::Share<bf16> x;

@@ -10,8 +10,8 @@ struct Arguments {
     int T, H, rows;
 };
 
-// 64 elements, 8 at a time by each of 8 threads, the next row on its way meanwhile.
-using Row = VectorRow<64, 8, 8, true>;
+// 64 elements, 8 at a time by each of 8 threads.
+using Row = VectorRow<64, 8, 8, false>;
 
 struct Inputs {
     Row::Share<bf16> x;

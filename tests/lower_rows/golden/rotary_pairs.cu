@@ -10,8 +10,8 @@ struct Arguments {
     int T, H, rows;
 };
 
-// 128 elements, 4 at a time by each of 16 threads, the next row on its way meanwhile.
-using Row = VectorRow<128, 4, 16, true>;
+// 128 elements, 4 at a time by each of 16 threads.
+using Row = VectorRow<128, 4, 16, false>;
 
 struct Inputs {
     Row::Share<float> x;

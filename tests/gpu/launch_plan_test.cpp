@@ -126,6 +126,18 @@ TEST(LaunchPlan, RefusesExtentsThatOverflow) {
               "(2147418112)");
 }
 
+TEST(LaunchPlan, BlocksInWaves) {
+    auto record = product_record();
+    const auto blocks = [&](int waves, std::int64_t capacity) {
+        record.launches[0].grid = LinearGrid{{{{0, 0}}}, 10, waves};
+        return grid_size(record.launches[0], product_tensors(100'000, 8, 8), capacity).x;
+    };
+    EXPECT_EQ(blocks(1, 132), 132);
+    EXPECT_EQ(blocks(64, 132), 64 * 132);
+    EXPECT_EQ(blocks(64, 1000), 10'000);
+    EXPECT_EQ(blocks(0, 132), 10'000);
+}
+
 // The last tile goes over the edge: an extent of 2^31 - 1 would do so in 32 bits, too.
 TEST(LaunchPlan, RefusesDimensionsNearTheEndOf32Bits) {
     auto record = product_record();

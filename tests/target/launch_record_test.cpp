@@ -33,7 +33,7 @@ LaunchRecord sample() {
 
     Launch linear;
     linear.entry = "fill";
-    linear.grid = LinearGrid{{{{2, 0, 1, 2}, {2, 1, -1, 1, 3}}, 8, 2}, 1024};
+    linear.grid = LinearGrid{{{{2, 0, 1, 2}, {2, 1, -1, 1, 3}}, 8, 2}, 1024, 64};
     linear.block = 256;
 
     Launch product;

@@ -1,6 +1,7 @@
 #include "lower/rows/chunks.h"
 
 #include <algorithm>
+#include <vector>
 
 #include "ir/extents.h"
 
@@ -9,7 +10,7 @@ namespace fact::lower {
 namespace {
 
 // In elements.
-constexpr std::int64_t kLongRow = 4096;  // longer rows are split
+constexpr std::int64_t kLongRow = 8192;  // longer rows are always split
 constexpr std::int64_t kMinChunk = 256;
 // Of the narrowest tensor: a vector of 16 bytes for each of 256 threads.
 constexpr std::int64_t kMaxChunkBytes = 4096;
@@ -35,8 +36,13 @@ std::optional<ir::Kernel> in_chunks(const ir::Kernel& kernel, const RowsForm& fo
     for (const ir::Expr& expr : kernel.exprs)
         if (const auto* flip = std::get_if<ir::Flip>(&expr.node); flip && flip->dim == dim)
             return std::nullopt;
-    // The only dimension is always split: unsplit, it would be a single row.
-    if (length <= (form.rows.size() == 1 ? 0 : kLongRow)) return std::nullopt;
+    // The only dimension is always split: unsplit, it would be a single row. A tensor that all rows
+    // share is found in L1 as long as they are whole.
+    const bool shared = std::ranges::any_of(kernel.params, [&](const ir::Tensor& param) {
+        return kernel.factors(param.type.dims) == std::vector{dim};
+    });
+    const std::int64_t longest = form.rows.size() == 1 ? 0 : shared ? kLongRow : max_chunk(kernel);
+    if (length <= longest) return std::nullopt;
     std::int64_t chunk = 0;
     // Multiples of 256, a vector of 8 elements for each lane of a warp, or else whole vectors.
     for (const std::int64_t unit : {256, 8})

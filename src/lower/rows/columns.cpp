@@ -306,7 +306,8 @@ LaunchRecord columns_record(const ir::Kernel& kernel, const ColumnsForm& form,
         }
     record.counts.push_back(extent_of(kernel, form.dims.rows));
     Launch& launch = record.launches.front();
-    launch.grid = LinearGrid{extent_of(kernel, form.dims.rows), kColumnThreads * form.neighbours};
+    launch.grid =
+        LinearGrid{extent_of(kernel, form.dims.rows), kColumnThreads * form.neighbours, kWaves};
     launch.block = kColumnThreads;
     return record;
 }

@@ -40,9 +40,10 @@ LaunchRecord strips_record(const ir::Kernel& kernel, const StripForm& form, std:
     const std::int64_t extent = *kernel[form.strip].extent,
                        strips = ceil_div(extent, std::int64_t{form.num_places});
     Launch& launch = record.launches.front();
-    launch.grid = LinearGrid{extent_of(kernel, form.dims.rows),
-                             static_cast<int>(kRowThreads * form.num_features *
-                                              form.num_neighbours * (extent / strips))};
+    launch.grid = LinearGrid{
+        extent_of(kernel, form.dims.rows),
+        static_cast<int>(kRowThreads * form.num_features * form.num_neighbours * (extent / strips)),
+        kWaves};
     record.counts.push_back(extent_of(kernel, form.dims.rows));
     launch.block = kRowThreads;
     return record;

@@ -181,29 +181,6 @@ TEST(LowerRows, PointwiseRowsOfKnownLength) {
     expect_golden_kernel(f.kernel);
 }
 
-// A thread block for each 4 KB, however many there are; but with what all rows share, whole rows.
-TEST(LowerRows, PointwiseBlocksAreSmall) {
-    const auto grid = [](DType dtype, std::int64_t length, bool shared) {
-        Fixture f;
-        const auto m = f.kernel.dim("M"), n = f.kernel.dim(std::to_string(length));
-        auto value = f.b.param(f.param("x", dtype, {m, n}));
-        if (shared)
-            value = f.b.binary(BinaryOp::add, value, f.b.param(f.param("bias", dtype, {n})));
-        f.output("y", dtype, f.b.unary(UnaryOp::neg, value));
-        const auto lowered = lower_rows(f.kernel, {"sm90a", {}});
-        const auto& launch = lowered->record.launches.front();
-        const auto& blocks = std::get<LinearGrid>(launch.grid);
-        return fmt::format("{} rows of {} threads, waves {}", blocks.count.factor, launch.block,
-                           blocks.waves);
-    };
-    EXPECT_EQ(grid(DType::f32, 4096, false), "4 rows of 256 threads, waves 0");
-    EXPECT_EQ(grid(DType::f32, 4096, true), "1 rows of 256 threads, waves 0");
-    EXPECT_EQ(grid(DType::f32, 3072, false), "3 rows of 256 threads, waves 0");
-    EXPECT_EQ(grid(DType::bf16, 4096, false), "2 rows of 256 threads, waves 0");
-    EXPECT_EQ(grid(DType::f32, 512, false), "1 rows of 128 threads, waves 0");
-    EXPECT_EQ(grid(DType::f32, 8, false), "1 rows of 128 threads, waves 64");
-}
-
 // A vocabulary's worth of columns: chunks of a row are rows.
 TEST(LowerRows, LongPointwiseRowsAreTakenApart) {
     Fixture f;

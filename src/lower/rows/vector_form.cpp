@@ -20,6 +20,8 @@ constexpr int kMaxVector = 8;      // elements
 constexpr int kMaxThreads = 1024;  // of a thread block
 // Bytes of a tensor in a pointwise block from which on it is fastest to have one for each row.
 constexpr std::int64_t kFullBlock = 4096;
+// Bytes of a tensor that is gone from L2 when the next of the rows that share it begins.
+constexpr std::int64_t kLeavesCache = 4 << 20;
 constexpr int kPointwiseThreads = 256;           // the same, with a vector each if that is enough
 constexpr std::int64_t kMaxMergedLength = 1024;  // of a row that several dimensions make up
 constexpr double kMinPrefetch = 32;              // bytes that each thread should have in flight
@@ -40,6 +42,7 @@ class VectorFormChooser {
         if (result_.vector % flip_group_ != 0) return std::nullopt;
         if (pointwise_ && result_.rows_per_block() * result_.length * narrowest_ >= kFullBlock)
             result_.all_at_once = true;
+        if (result_.threads_per_row >= 32) put_sharing_rows_together();
         return result_;
     }
 
@@ -87,6 +90,21 @@ class VectorFormChooser {
             return true;
         }
         return false;
+    }
+
+    // Rows that read the same part of a large tensor follow each other, so that memory is asked for
+    // it once: a norm's weights for a whole image, which every image of the batch reads.
+    void put_sharing_rows_together() {
+        auto& rows = result_.dims.rows;
+        for (std::size_t i = 0; i < kernel_.params.size(); ++i) {
+            const auto dims = kernel_.factors(kernel_.params[i].type.dims);
+            const auto lacks = [&](ir::DimId dim) { return !ir::contains(dims, {dim}); };
+            std::int64_t bytes = info(kernel_.params[i].type.dtype).bytes;
+            for (const ir::DimId dim : dims)
+                bytes *= std::max<std::int64_t>(1, facts_.known(kernel_, dim));
+            if (result_.access[i] > 0 && bytes >= kLeavesCache)
+                std::ranges::stable_partition(rows, [&](ir::DimId dim) { return !lacks(dim); });
+        }
     }
 
     bool is_flipped(ir::DimId dim) const {

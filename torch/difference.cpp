@@ -34,6 +34,11 @@ constexpr std::int64_t kSampled = std::int64_t{1} << 22;
 // all rows are alike, the amount is a matter of luck: the largest squared change of the slice is
 // then more than this many times the smallest.
 constexpr double kMaxSpread = 3;
+// How many elements carry a slice's error: the square of the sum of their squared errors, divided
+// by the sum of their fourth powers, which is their number if all errors are alike, and a third of
+// it if they are normally distributed. With fewer, such as where a sigmoid is 0 or 1 in nearly all
+// of a row, the largest of two right results' errors differ by chance.
+constexpr double kLeastCarriers = 4;
 
 // Which elements can be compared: overflow in eager is no fault of the kernel.
 at::Tensor comparable(const at::Tensor& want, const at::Tensor& eager) {
@@ -113,18 +118,28 @@ Slices::Slices(const at::Tensor& exact, const at::Tensor& eager, const verify::G
     const auto nonzero = sums([&](const Part& part) { return part(want).ne(0).to(at::kDouble); });
     Sums mean_squared_change{values_.squares.new_zeros({}), values_.squares.new_zeros({})};
     Tensors squared_changes;
+    auto carriers = values_.squares.new_zeros({});
     for (std::size_t i = 0; i < changes; ++i) {
-        const auto change = errors(exact, eager, moved(i));
+        const auto moved_result = moved(i).reshape({-1});
+        const auto changes_of = [&](const Part& part) {
+            const auto other = part(moved_result);
+            return distances(part(want), part(flat_eager), &other);
+        };
+        const auto change = sums(changes_of);
+        const auto fourth =
+            sums([&](const Part& part) { return changes_of(part).square(); }).squares;
         const double weight = 1.0 / static_cast<double>(changes);
         mean_squared_change.squares = mean_squared_change.squares.add(change.squares, weight);
         mean_squared_change.largest =
             mean_squared_change.largest.add(change.largest.square(), weight);
+        carriers = carriers.add(change.squares.square().div(fourth), weight);
         squared_changes.push_back(change.squares);
     }
     const auto enough = nonzero.squares.ge(kMinElements);
-    const auto judged = squared_changes.empty()
-                            ? enough
-                            : without_shared_errors(enough, at::stack(squared_changes));
+    auto judged = enough;
+    if (!squared_changes.empty())  // without any change, `carriers` is NaN, and the slice judged
+        judged = without_shared_errors(enough, at::stack(squared_changes))
+                     .logical_and(carriers.lt(kLeastCarriers).logical_not());
     // Twice the square root of the sum of all squared errors that a right result may have.
     const auto allowed = [&](const at::Tensor& eager_squares, const at::Tensor& change_squares,
                              const at::Tensor& value_squares, double share) {

@@ -59,13 +59,15 @@ struct VectorRow {
         static constexpr int kWords = kBytes < 4 ? 1 : kBytes / 4;  // of a vector
         uint32_t words[Shares::kSteps][kWords];
 
-        // Reads the share in accesses of kAccess bytes.
-        template <int kAccess>
-        __device__ void load(T const* row) {
+        // Reads the share in accesses of kAccess bytes. Given the number of the row, as for
+        // load_words, it is left in L1 for others that read the same.
+        template <int kAccess, class... Number>
+        __device__ void load(T const* row, Number... number) {
 #pragma unroll
             for (int step = 0; step < Shares::kSteps; ++step)
                 if (Shares::has(step, thread()))
-                    load_bytes<kAccess, kBytes>(words[step], row + place(step * kVector));
+                    load_bytes<kAccess, kBytes>(words[step], row + place(step * kVector),
+                                                number...);
         }
         __device__ auto operator[](int i) const {
             return widen_bits<T>(words[i / kVector], i % kVector * sizeof(T));

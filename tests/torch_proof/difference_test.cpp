@@ -152,6 +152,29 @@ TEST_F(SlicesOf, AFewNumbersAmongZerosAreNotJudged) {
     EXPECT_LT(answers.worst().share, 0.75);
 }
 
+// Where nearly all of a row is known exactly, the others' errors differ by chance.
+TEST_F(SlicesOf, AFewThatCarryAllErrorAreNotJudged) {
+    const auto exact = normal({64, 64}).abs_().add_(1);
+    const auto with_errors = [&](std::int64_t of_a_row, double size) {
+        auto off = exact.clone();
+        off.narrow(1, 0, of_a_row).add_(normal({64, of_a_row}).mul_(size));
+        return off;
+    };
+    const auto share = [&](std::int64_t of_a_row, double kernels) {
+        Answers answers{exact, with_errors(of_a_row, 1e-6), {}, with_errors(of_a_row, kernels)};
+        Tensors moved;
+        for (int i = 0; i < 4; ++i) moved.push_back(with_errors(of_a_row, 1e-7));
+        const auto judged = slices(answers.exact, answers.eager.to(at::kFloat), moved,
+                                   verify::grain_of(DType::f32, false));
+        return judged.worst(answers.exact, answers.eager.to(at::kFloat),
+                            answers.kernel.to(at::kFloat));
+    };
+    EXPECT_NE(share(3, 3e-6).what.substr(0, 3), "row");
+    const auto found = share(40, 1e-5);
+    EXPECT_GT(found.share, 1) << found.what;
+    EXPECT_EQ(found.what.substr(0, 3), "row") << found.what;
+}
+
 TEST_F(SlicesOf, WhatOverflowsIsLeftOut) {
     auto answers = rounded(normal({64, 64}));
     answers.exact[3][4] = 1e39;

@@ -54,6 +54,11 @@ class VectorWriter : RowsText {
         return along(param) &&
                kernel_.factors(kernel_.params[param].type.dims).size() > form_.over.size();
     }
+    // Whether several rows read the same elements of it.
+    bool shared_by_rows(std::size_t param) const {
+        const auto dims = kernel_.factors(kernel_.params[param].type.dims);
+        return !ir::contains(dims, form_.rows);
+    }
     // The address at which the tensor's row starts.
     std::string start(const ir::Tensor& tensor, const Flips& flips = {}) {
         for (const ir::DimId dim : form_.over) coordinates_[dim] = "0";
@@ -74,8 +79,9 @@ class VectorWriter : RowsText {
         row_coordinates();
         for (const auto& [key, name] : shares_) {
             const auto& [param, flips] = key;
-            out_.line(fmt::format("{}.load<{}>({});", name, vectors_.access[param],
-                                  start(kernel_.params[param], flips)));
+            out_.line(fmt::format("{}.load<{}>({}{});", name, vectors_.access[param],
+                                  start(kernel_.params[param], flips),
+                                  shared_by_rows(param) ? ", " + row_number() : ""));
         }
     }
 

@@ -20,7 +20,7 @@ struct Inputs {
         int const c167 = row % 167;
         int const m = row / 167;
         x.load<16>(&args.x(m, c167 * 768));
-        bias.load<16>(&args.bias(c167 * 768));
+        bias.load<16>(&args.bias(c167 * 768), row);
     }
 };
 

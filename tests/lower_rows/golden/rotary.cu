@@ -25,8 +25,8 @@ struct Inputs {
         int const t = row / (args.H * 2);
         x.load<16>(&args.x(t, h, c2_at, 0));
         x_flipped_2.load<16>(&args.x(t, h, 1 - c2_at, 0));
-        c2.load<16>(&args.c2(t, c2_at * 64));
-        sine.load<16>(&args.sine(t, c2_at * 64));
+        c2.load<16>(&args.c2(t, c2_at * 64), row);
+        sine.load<16>(&args.sine(t, c2_at * 64), row);
     }
 };
 

@@ -47,8 +47,8 @@ __device__ inline bool inside(int at, int extent) {
     return static_cast<unsigned>(at) < static_cast<unsigned>(extent);
 }
 
-// body(known), where `known` converts to a constant: code without tests where all that windows read is
-// in the tensor, whose loads then share one address.
+// body(known), where `known` converts to a constant: code without tests where all that windows read
+// is in the tensor, whose loads then share one address.
 template <class Body>
 __device__ auto by_case(bool all_inside, Body body) {
     return all_inside ? body(std::true_type{}) : body(std::false_type{});

@@ -37,8 +37,9 @@ constexpr double kMaxSpread = 3;
 // How many elements carry a slice's error: the square of the sum of their squared errors, divided
 // by the sum of their fourth powers, which is their number if all errors are alike, and a third of
 // it if they are normally distributed. With fewer, such as where a sigmoid is 0 or 1 in nearly all
-// of a row, the largest of two right results' errors differ by chance.
-constexpr double kLeastCarriers = 4;
+// of a row, the errors of two right results differ by chance: a row or column is then allowed
+// kByChance times as much.
+constexpr double kLeastCarriers = 4, kByChance = 8;
 
 // Which elements can be compared: overflow in eager is no fault of the kernel.
 at::Tensor comparable(const at::Tensor& want, const at::Tensor& eager) {
@@ -136,18 +137,22 @@ Slices::Slices(const at::Tensor& exact, const at::Tensor& eager, const verify::G
         squared_changes.push_back(change.squares);
     }
     const auto enough = nonzero.squares.ge(kMinElements);
-    auto judged = enough;
-    if (!squared_changes.empty())  // without any change, `carriers` is NaN, and the slice judged
-        judged = without_shared_errors(enough, at::stack(squared_changes))
-                     .logical_and(carriers.lt(kLeastCarriers).logical_not());
-    // Twice the square root of the sum of all squared errors that a right result may have.
+    const auto judged = squared_changes.empty()
+                            ? enough
+                            : without_shared_errors(enough, at::stack(squared_changes));
+    auto factor = values_.squares.new_full({values_.squares.size(0)}, 2);
+    if (!squared_changes.empty()) {  // without any change, `carriers` is NaN
+        const auto few = carriers.lt(kLeastCarriers).narrow(0, 0, rows_ + columns_);
+        factor.narrow(0, 0, rows_ + columns_).masked_fill_(few, 2 * kByChance);
+    }
+    // `factor` times the square root of the sum of all squared errors that a right result may have.
     const auto allowed = [&](const at::Tensor& eager_squares, const at::Tensor& change_squares,
                              const at::Tensor& value_squares, double share) {
         const auto limit = eager_squares.add(change_squares)
                                .add_(value_squares, share * share)
                                .add_(grain.least * grain.least)
-                               .mul_(4)
-                               .sqrt_();
+                               .sqrt_()
+                               .mul_(factor);
         return limit.masked_fill_(judged.logical_not(), std::numeric_limits<double>::infinity());
     };
     limits_.squares = allowed(eager_errors.squares, mean_squared_change.squares, values_.squares,

@@ -100,6 +100,7 @@ const std::vector<Session::OtherSizes>& Session::other_sizes() {
         try {
             std::vector<Case> cases{oracle->draw("normal", kOtherSizesSeed),
                                     oracle->draw("positive", kOtherSizesSeed + 1)};
+            oracle->numbers(cases.front());  // here torch may object
             other_sizes_->push_back({std::move(resized.call), std::move(resized.note),
                                      std::move(*oracle), std::move(cases)});
         } catch (const std::exception&) {  // torch rejects these sizes

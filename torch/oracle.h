@@ -67,6 +67,8 @@ class Oracle {
     // overflow there.
     std::optional<Case> draw_far(const ir::Kernel& text, int seed) const;
     Case draw(std::string_view distribution, int seed) const;
+    // The case's inputs alone, which may be drawn for this call.
+    Tensors inputs(const Case& drawn) const;
     // The case's inputs and results. They stay until numbers of another case are asked for; those
     // of small calls for as long as the case.
     const Numbers& numbers(const Case& drawn) const;
@@ -82,7 +84,6 @@ class Oracle {
   private:
     Oracle() = default;
     Tensors run_wide(const GraphExecutor& graph, const Tensors& wide) const;
-    Tensors draw_inputs(const Case& drawn) const;
     void change_one_row(Tensors& inputs, int seed) const;
     void compute_results(Numbers& made) const;  // and the allowed errors, for the inputs
     // Allows the errors that changed inputs show as well.

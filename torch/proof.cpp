@@ -24,7 +24,7 @@ std::uint8_t poison_of(c10::ScalarType dtype) {
 constexpr std::uint8_t kSmall = 0x3B;  // such bytes are a number below one in any floating type
 
 std::string case_name(const Case& drawn) {
-    return fmt::format("{} inputs, seed {}", name(drawn), drawn.seed);
+    return fmt::format("{} inputs, seed {}", name(drawn), drawn.row_seed.value_or(drawn.seed));
 }
 
 }  // namespace
@@ -62,7 +62,7 @@ ProofBench::Guarded ProofBench::make_outputs() const {
 }
 
 void ProofBench::show(const Case& drawn) {
-    const auto& inputs = oracle_.numbers(drawn).inputs;
+    const auto inputs = oracle_.inputs(drawn);
     if (inputs_.empty())
         inputs_ = guarded(inputs);
     else
@@ -110,7 +110,7 @@ Result<> ProofBench::launch(const Guarded& inputs, Guarded& outputs, const Conte
 
 Verdict ProofBench::check_surroundings(const Guarded& inputs, const Guarded& outputs) const {
     const auto& graph = oracle_.call().original;
-    const auto& unchanged = oracle_.numbers(*shown_).inputs;
+    const auto unchanged = oracle_.inputs(*shown_);
     std::vector<at::Tensor> flags;
     std::vector<Verdict> meanings;
     const auto watch = [&](const GuardedTensor& guarded, const std::string& name) {
@@ -212,7 +212,7 @@ Result<Verdict> ProofBench::diagnose(const Case& drawn, Verdict found) {
         if (auto done = launch(inputs_, outputs_, trial.contents); !done) return done.error();
         if (!same(outputs_, wrong)) return Verdict{trial.finding, found.why};
     }
-    const auto elsewhere = guarded(oracle_.numbers(drawn).inputs);
+    const auto elsewhere = guarded(oracle_.inputs(drawn));
     auto outputs = make_outputs();
     if (auto done = launch(elsewhere, outputs, {}); !done) return done.error();
     Check check;

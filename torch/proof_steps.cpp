@@ -56,7 +56,7 @@ Result<Verdict> ProofBench::launch_many(bool two_streams) {
             streams.push_back(cuda.getStreamFromGlobalPool(device_, /*isHighPriority=*/false));
     }
     Guarded second;
-    if (two_streams && second_) second = guarded(oracle_.numbers(*second_).inputs);
+    if (two_streams && second_) second = guarded(oracle_.inputs(*second_));
     const auto of_second = [&](std::size_t i) { return !second.empty() && i % 2 == 1; };
     for (auto& outputs : more_outputs_) prepare(outputs, Contents::Output::poison);
     synchronize_all(device_);
@@ -95,7 +95,7 @@ Result<Verdict> ProofBench::check_repeats() {
 
 Result<Verdict> ProofBench::check_elsewhere() {
     shown_ = first_;
-    const auto inputs = guarded(oracle_.numbers(*first_).inputs);
+    const auto inputs = guarded(oracle_.inputs(*first_));
     auto outputs = make_outputs();
     if (auto done = launch(inputs, outputs, {}); !done) return done.error();
     if (auto found = check_surroundings(inputs, outputs); !found.passed()) return found;

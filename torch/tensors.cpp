@@ -44,6 +44,11 @@ std::string sizes_text(const at::Tensor& tensor) {
     return text;
 }
 
+std::string message_of(const std::exception& error) {
+    const auto* torchs = dynamic_cast<const c10::Error*>(&error);
+    return torchs ? torchs->what_without_backtrace() : error.what();
+}
+
 at::Tensor load_weight(const graph::Weight& weight) {
     const auto options = at::TensorOptions(scalar_type(weight.type.dtype));
     auto tensor = at::empty_strided(weight.type.sizes, weight.type.strides, options);

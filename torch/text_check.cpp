@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "torch/drawing.h"
+#include "torch/tensors.h"
 #include "verify/shrink.h"
 
 namespace fact::exec {
@@ -31,7 +32,7 @@ Result<SmallCall> prepare(const graph::FusedCall& call, const ir::Kernel& text,
         auto cases = draw_cases(*oracle, text, authored);
         return SmallCall{call, std::move(*oracle), std::move(cases), {}};
     } catch (const std::exception& error) {
-        return Error{error.what(), {}};
+        return Error{message_of(error), {}};
     }
 }
 

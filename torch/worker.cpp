@@ -11,6 +11,7 @@
 
 #include "torch/session.h"
 #include "torch/stream.h"
+#include "torch/tensors.h"
 
 namespace {
 
@@ -37,12 +38,6 @@ void write_line(int file, std::string line) {
     }
 }
 
-// torch adds the C++ frames that an error came through, which tell a user nothing.
-std::string message_of(const std::exception& error) {
-    const auto* torchs = dynamic_cast<const c10::Error*>(&error);
-    return torchs ? torchs->what_without_backtrace() : error.what();
-}
-
 std::string open(const std::string& line, std::optional<exec::Session>& session) {
     verify::OpenReply reply;
     session.reset();  // frees its tensors before the next call's are made
@@ -58,7 +53,7 @@ std::string open(const std::string& line, std::optional<exec::Session>& session)
                 reply.error = opened.error().text();
         }
     } catch (const std::exception& error) {
-        reply.error = message_of(error);
+        reply.error = exec::message_of(error);
     }
     return to_json(reply);
 }
@@ -80,7 +75,7 @@ Answer measure(const std::string& line, std::optional<exec::Session>& session) {
         return {to_json(session->measure(*request)), false};
     } catch (const std::exception& error) {
         reply.outcome = verify::Outcome::crashed;
-        reply.why = message_of(error);
+        reply.why = exec::message_of(error);
         return {to_json(reply), true};
     }
 }

@@ -252,6 +252,12 @@ def table(results):
         f"{shown(geomean([a for a, _ in both]))} and torch.compile {shown(geomean([b for _, b in both]))}; "
         f"ahead of torch.compile or within 3 % in {sum(a >= 0.97 * b for a, b in both)} of {len(both)}"
     )
+    without = [one for one in results.values() if one.get("package") is False]
+    failed = sum(one["status"] != 0 for one in without)
+    lines.append(
+        f"of these {len(without)} have no package and count as 1.00x: {len(without) - failed} are left to torch, "
+        f"in {failed} no kernel passed"
+    )
     right = [a for name, a in ours.items() if a and results[name].get("agrees") is not False]
     for p in THRESHOLDS:
         fast = sum(a > p for a in right) / max(1, len(results))

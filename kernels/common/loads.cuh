@@ -29,7 +29,7 @@ __device__ inline void load_words(uint32_t (&to)[kWords], void const* from) {
                      : "memory");
 }
 
-// The same for words that every row reads, which L1 keeps. The load does not need the row, but
+// The same for words that several rows read, which L1 keeps. The load does not need the row, but
 // naming it lets the compiler merge loads within one row and not across rows, where the values
 // would take the registers that the row itself needs. It also keeps the load behind the wait,
 // before which the row is not known (VectorRow::each).

@@ -1,6 +1,6 @@
 // Rows that are contiguous in memory and fit into registers. Every thread reads its share of a row
-// once, as vectors; reductions and results are computed from the registers while the next row is
-// being loaded.
+// once, as vectors; reductions and results are computed from the registers, in kernels that reduce
+// while the next row is being loaded.
 #pragma once
 
 #include "loads.cuh"

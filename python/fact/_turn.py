@@ -33,10 +33,6 @@ class Turn:
 
     def __enter__(self):
         if self._file:
-            import torch
-
-            if torch.cuda.is_available():
-                torch.cuda.synchronize()  # makes the context, which takes a second, before it is our turn
             self._take()
         return self
 

@@ -10,7 +10,7 @@ namespace fact::lower {
 namespace {
 
 // In elements.
-constexpr std::int64_t kLongRow = 8192;  // longer rows are always split
+constexpr std::int64_t kLongRow = 8192;  // longer rows are split even if they share tensors
 constexpr std::int64_t kMinChunk = 256;
 // Of the narrowest tensor: a vector of 16 bytes for each of 256 threads.
 constexpr std::int64_t kMaxChunkBytes = 4096;

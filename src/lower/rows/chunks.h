@@ -1,4 +1,5 @@
-// Pointwise kernels whose last dimension is too long for one row of vector_rows.cuh: it is split.
+// Pointwise kernels whose last dimension is longer than a thread block's share of memory in
+// vector_rows.cuh should be: it is split.
 #pragma once
 
 #include <optional>
@@ -8,9 +9,10 @@
 
 namespace fact::lower {
 
-// The same kernel with its last dimension split into outer * inner, inner short enough for a row.
+// The same kernel with its last dimension split into outer * inner, inner being at most 4 KB.
 // nullopt if the kernel has a reduction or flips that dimension, if no divisor of its length makes
-// a suitable row, or if it is short enough unsplit and not the only dimension.
+// a suitable row, or if it is short enough unsplit (longer if rows share a tensor) and not the only
+// dimension.
 std::optional<ir::Kernel> in_chunks(const ir::Kernel& kernel, const RowsForm& form,
                                     const RowsFacts& facts);
 

@@ -16,15 +16,15 @@ namespace {
 constexpr double kMaxRowRegisters = 40;
 // Rows that share a warp get more threads rather than nearly all of those registers.
 constexpr double kMaxRowRegistersBelowAWarp = kMaxRowRegisters * 0.6;
-constexpr int kMaxVector = 8;      // elements
-constexpr int kMaxThreads = 1024;  // of a thread block
-// Bytes of a tensor in a pointwise block from which on it is fastest to have one for each row.
+constexpr int kMaxVector = 8;                    // elements
+constexpr int kMaxThreads = 1024;                // of a thread block
+constexpr int kPointwiseThreads = 256;           // of a pointwise one, if a vector each is enough
+constexpr std::int64_t kMaxMergedLength = 1024;  // of a row that several dimensions make up
+// Bytes of a tensor that a pointwise block reads at least if there is a block for each row.
 constexpr std::int64_t kFullBlock = 4096;
 // Bytes of a tensor that is gone from L2 when the next of the rows that share it begins.
 constexpr std::int64_t kLeavesCache = 4 << 20;
-constexpr int kPointwiseThreads = 256;           // the same, with a vector each if that is enough
-constexpr std::int64_t kMaxMergedLength = 1024;  // of a row that several dimensions make up
-constexpr double kMinPrefetch = 32;              // bytes that each thread should have in flight
+constexpr double kMinPrefetch = 32;  // bytes that each thread should have in flight
 
 class VectorFormChooser {
   public:
@@ -98,12 +98,12 @@ class VectorFormChooser {
         auto& rows = result_.dims.rows;
         for (std::size_t i = 0; i < kernel_.params.size(); ++i) {
             const auto dims = kernel_.factors(kernel_.params[i].type.dims);
-            const auto lacks = [&](ir::DimId dim) { return !ir::contains(dims, {dim}); };
+            const auto has = [&](ir::DimId dim) { return ir::contains(dims, dim); };
             std::int64_t bytes = info(kernel_.params[i].type.dtype).bytes;
             for (const ir::DimId dim : dims)
                 bytes *= std::max<std::int64_t>(1, facts_.known(kernel_, dim));
             if (result_.access[i] > 0 && bytes >= kLeavesCache)
-                std::ranges::stable_partition(rows, [&](ir::DimId dim) { return !lacks(dim); });
+                std::ranges::stable_partition(rows, has);
         }
     }
 

@@ -49,7 +49,7 @@ class VectorWriter : RowsText {
 
     // Whether the tensor is accessed by vectors along the row.
     bool along(std::size_t tensor) const { return vectors_.access[tensor] > 0; }
-    // Whether the parameter varies along the row and from row to row: each element is read once.
+    // Whether the parameter varies along the row and from row to row.
     bool streamed(std::size_t param) const {
         return along(param) &&
                kernel_.factors(kernel_.params[param].type.dims).size() > form_.over.size();

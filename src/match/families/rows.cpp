@@ -102,11 +102,12 @@ std::optional<Candidate> largest_from(Search& search, Facts& facts, const std::s
         if (!std::ranges::binary_search(region.nodes, node)) continue;
         const bool rowwise = has_rowwise(graph, region);
         if (!rowwise && is_best_in_torch(graph, region)) continue;
+        const bool broadcasts_alone = region.nodes.size() == 1;
         auto pattern = guarded(
             [&] { return write_pattern(graph, facts, region, search.options, search.gpu); });
         // How far from their bounds torch's row-wise kernels are, and those that broadcast, is only
         // known when they are timed.
-        if (pattern && (pattern->priority > 0 || rowwise || region.nodes.size() == 1))
+        if (pattern && (pattern->priority > 0 || rowwise || broadcasts_alone))
             return Candidate{node, region.nodes, std::move(*pattern)};
         if (!pattern) search.note(region.nodes.back(), pattern.error().message);
     }

@@ -192,7 +192,7 @@ struct Inputs {
     __device__ void load(Arguments const& args, int row) {
         int const n = row % args.N;
         int const m_at = row / args.N;
-        c.load<4>(&args.c(m_at, 0));
+        c.load<4>(&args.c(m_at, 0), row);
     }
 };
 

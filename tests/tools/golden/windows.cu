@@ -24,28 +24,31 @@ pooled_kernel(__grid_constant__ Arguments const args) {
         int const t3 = q;
         int const t4 = t3 * 2;
         int const t5 = args.W;
-        auto const y = Row::reduce<Max, 9>([&](int at) {
-            int const s = at % 3;
-            int const r = at / 3;
-            int const h = p * 2 + r - 1;
-            int const w = q * 2 + s - 1;
-            float const t6 = inside(h, args.H) && inside(w, args.W) ? widen(args.x(b, c, h, w)) : 0.f;
-            float const t7 = F::relu(t6);
-            int const t8 = r;
-            int const t9 = t1 + t8;
-            int const t10 = t9 - 1;
-            bool const t11 = t10 >= 0;
-            float const t12 = t11 ? t7 : -INFINITY;
-            bool const t13 = t10 < t2;
-            float const t14 = t13 ? t12 : -INFINITY;
-            int const t15 = s;
-            int const t16 = t4 + t15;
-            int const t17 = t16 - 1;
-            bool const t18 = t17 >= 0;
-            float const t19 = t18 ? t14 : -INFINITY;
-            bool const t20 = t17 < t5;
-            float const t21 = t20 ? t19 : -INFINITY;
-            return t21;
+        bool const all_inside = inside(p * 2 - 1, args.H) && inside(p * 2 + 1, args.H) && inside(q * 2 - 1, args.W) && inside(q * 2 + 1, args.W);
+        auto const y = by_case(all_inside, [&](auto known) {
+            return Row::reduce<Max, 9>([&](int at) {
+                int const s = at % 3;
+                int const r = at / 3;
+                int const h = p * 2 + r - 1;
+                int const w = q * 2 + s - 1;
+                float const t6 = known || (inside(h, args.H) && inside(w, args.W)) ? widen(args.x(b, c, h, w)) : 0.f;
+                float const t7 = F::relu(t6);
+                int const t8 = r;
+                int const t9 = t1 + t8;
+                int const t10 = t9 - 1;
+                bool const t11 = t10 >= 0;
+                float const t12 = t11 ? t7 : -INFINITY;
+                bool const t13 = t10 < t2;
+                float const t14 = t13 ? t12 : -INFINITY;
+                int const t15 = s;
+                int const t16 = t4 + t15;
+                int const t17 = t16 - 1;
+                bool const t18 = t17 >= 0;
+                float const t19 = t18 ? t14 : -INFINITY;
+                bool const t20 = t17 < t5;
+                float const t21 = t20 ? t19 : -INFINITY;
+                return t21;
+            });
         });
         Row::once([&] {
             args.y(b, c, p, q) = narrow<bf16>(y);
@@ -72,10 +75,13 @@ averaged_kernel(__grid_constant__ Arguments const args) {
         int const c = static_cast<int>(row % args.C);
         int const p = static_cast<int>(row / args.C % args.P);
         int const b = static_cast<int>(row / (int64_t{args.P} * args.C));
-        auto const t0 = Row::reduce<Sum, 4>([&](int c4) {
-            int const t1 = p * 4 + c4;
-            float const t2 = inside(t1, args.T) ? widen(args.x(b, t1, c)) : 0.f;
-            return t2;
+        bool const all_inside = inside(p * 4 + 3, args.T);
+        auto const t0 = by_case(all_inside, [&](auto known) {
+            return Row::reduce<Sum, 4>([&](int c4) {
+                int const t1 = p * 4 + c4;
+                float const t2 = known || inside(t1, args.T) ? widen(args.x(b, t1, c)) : 0.f;
+                return t2;
+            });
         });
         int const t1 = 4;
         float const y = F::divide(t0, static_cast<float>(t1));
@@ -107,15 +113,18 @@ depthwise_kernel(__grid_constant__ Arguments const args) {
         int const q = static_cast<int>(row / args.C % args.Q);
         int const p = static_cast<int>(row / (int64_t{args.Q} * args.C) % args.P);
         int const b_at = static_cast<int>(row / (int64_t{args.P} * args.Q * args.C));
-        auto const t0 = Row::reduce<Sum, 9>([&](int at) {
-            int const s = at % 3;
-            int const r = at / 3;
-            int const h = p + r - 1;
-            int const w_at = q + s * 2 - 2;
-            float const taps = inside(h, args.H) && inside(w_at, args.W) ? widen(args.x(b_at, h, w_at, c)) : 0.f;
-            float const w = widen(args.w(r, s, c));
-            float const t1 = taps * w;
-            return t1;
+        bool const all_inside = inside(p - 1, args.H) && inside(p + 1, args.H) && inside(q - 2, args.W) && inside(q + 2, args.W);
+        auto const t0 = by_case(all_inside, [&](auto known) {
+            return Row::reduce<Sum, 9>([&](int at) {
+                int const s = at % 3;
+                int const r = at / 3;
+                int const h = p + r - 1;
+                int const w_at = q + s * 2 - 2;
+                float const taps = known || (inside(h, args.H) && inside(w_at, args.W)) ? widen(args.x(b_at, h, w_at, c)) : 0.f;
+                float const w = widen(args.w(r, s, c));
+                float const t1 = taps * w;
+                return t1;
+            });
         });
         float const b = widen(args.b(c));
         float const t1 = t0 + b;

@@ -1,7 +1,6 @@
 #include "torch/oracle.h"
 
 #include <ATen/Context.h>
-#include <ATen/ops/empty_strided.h>
 #include <ATen/ops/randint.h>
 
 #include <algorithm>
@@ -318,10 +317,10 @@ Case Oracle::with_one_row_changed(const Case& drawn, int seed) const {
     return changed;
 }
 
-void Oracle::change_one_row(Tensors& inputs, int seed) const {
+void Oracle::change_one_row(const Tensors& inputs, int seed) const {
     at::manual_seed(static_cast<std::uint64_t>(seed));
     for (std::size_t i = 0; i < inputs.size(); ++i) {
-        const auto input = inputs[i];
+        const auto& input = inputs[i];
         const bool is_buffer =
             buffers_.contains(call_.original[call_.original.inputs[i].value].name);
         // Rows that share memory cannot change one by one.
@@ -329,13 +328,10 @@ void Oracle::change_one_row(Tensors& inputs, int seed) const {
         for (std::int64_t d = 0; d < input.dim(); ++d)
             separate = separate && (input.size(d) == 1 || input.stride(d) > 0);
         if (is_buffer || !separate || !input.is_floating_point() || input.numel() == 0) continue;
-        auto copy = at::empty_strided(input.sizes(), input.strides(), input.options());
-        copy.copy_(input);
-        auto row = copy;
+        auto row = input;
         while (row.dim() > 1)
             row = row.select(0, at::randint(row.size(0), {}, at::kLong).item<std::int64_t>());
         row.mul_(-0.5);
-        inputs[i] = copy;
     }
 }
 

@@ -84,7 +84,7 @@ class Oracle {
   private:
     Oracle() = default;
     Tensors run_wide(const GraphExecutor& graph, const Tensors& wide) const;
-    void change_one_row(Tensors& inputs, int seed) const;
+    void change_one_row(const Tensors& inputs, int seed) const;  // in place
     void compute_results(Numbers& made) const;  // and the allowed errors, for the inputs
     // Allows the errors that changed inputs show as well.
     void allow_moved(const Case& drawn, const Numbers& made) const;

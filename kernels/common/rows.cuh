@@ -161,16 +161,20 @@ struct ColumnRow {
         for (int64_t chunk = warp(); chunk < count; chunk += kWarps * kChunk) {
             T sum = Op::template identity<T>();
             int64_t const end = min(count, chunk + kWarps * kChunk);
-            int64_t first = chunk;
-            for (; first + (kAtOnce - 1) * kWarps < end; first += kWarps * kAtOnce) {
+            // Of whole steps `last` is a constant, without which the compiler does not load at
+            // once.
+            auto const step = [&](int64_t first, int last) {
                 T x[kAtOnce];
 #pragma unroll
-                for (int i = 0; i < kAtOnce; ++i) x[i] = value(first + i * kWarps);
+                for (int i = 0; i < kAtOnce; ++i) x[i] = value(first + min(i * kWarps, last));
 #pragma unroll
-                for (int i = 0; i < kAtOnce; ++i) sum = Op::combine(sum, x[i]);
-            }
-#pragma unroll 1
-            for (; first < end; first += kWarps) sum = Op::combine(sum, value(first));
+                for (int i = 0; i < kAtOnce; ++i)
+                    if (i * kWarps <= last) sum = Op::combine(sum, x[i]);
+            };
+            int64_t first = chunk;
+            for (; first + (kAtOnce - 1) * kWarps < end; first += kWarps * kAtOnce)
+                step(first, (kAtOnce - 1) * kWarps);
+            if (first < end) step(first, last_of_step<kWarps * kAtOnce>(first, count));
             mine = Op::combine(mine, sum);
         }
         return across_warps<Op, Value>(mine);

@@ -90,6 +90,9 @@ Result<Benched> bench_stage(const Environment& environment, const BenchRequest& 
     const auto inputs = fmt::format("{}\n{}\n{}\n{}\n{}\n{}\n{}", from.package, request.source,
                                     request.dtype, request.allow_tf32, request.training,
                                     request.brief, environment.gpu ? environment.gpu->name : "");
+    // Brief times are not those of a run that asks for all.
+    const auto anywhere =
+        from.anywhere.empty() ? "" : from.anywhere + (request.brief ? "\nbrief" : "");
     const auto keep = [&](const Benched& done) -> Result<> {
         if (auto written = write_file_atomic(run.bench(), done.json); !written) return written;
         return run.stamp("bench", inputs);
@@ -101,8 +104,8 @@ Result<Benched> bench_stage(const Environment& environment, const BenchRequest& 
                 progress.finish("unchanged since the last run");
                 return before;
             }
-    if (!from.anywhere.empty())
-        if (const auto text = find_memo(environment, "bench", from.anywhere))
+    if (!anywhere.empty())
+        if (const auto text = find_memo(environment, "bench", anywhere))
             if (auto before = parse_earlier(*text); before) {
                 if (auto kept = keep(*before); !kept) return kept.error();
                 progress.finish("known from an earlier run");
@@ -113,8 +116,8 @@ Result<Benched> bench_stage(const Environment& environment, const BenchRequest& 
     if (!done) return done;
     if (auto kept = keep(*done); !kept) return kept.error();
     if (auto noted = append_journal(run, "bench", done->json); !noted) return noted.error();
-    if (!from.anywhere.empty())
-        if (auto kept = store_memo(environment, "bench", from.anywhere, done->json); !kept)
+    if (!anywhere.empty())
+        if (auto kept = store_memo(environment, "bench", anywhere, done->json); !kept)
             return kept.error();
     progress.finish(environment.gpu            ? "measured"
                     : done->agrees.has_value() ? "results compared, not timed"

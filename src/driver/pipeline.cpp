@@ -294,14 +294,11 @@ Result<report::Report> optimize(const OptimizeRequest& request) {
                 "the package's results were not compared with the module's (--no-bench)";
         if (chosen.fused() && request.bench) {
             watch.enter("bench");
-            const bool brief = tune::is_quick(request.effort);
             const auto benched = bench_stage(
                 *environment,
                 {composed->package, settings.source, settings.dtype, settings.allow_tf32,
-                 settings.training, request.verbose, /*peers=*/{}, brief},
-                run,
-                {composed->inputs,
-                 module.empty() ? "" : module + composed->contents + (brief ? "brief" : "")});
+                 settings.training, request.verbose, /*peers=*/{}, tune::is_quick(request.effort)},
+                run, {composed->inputs, module.empty() ? "" : module + composed->contents});
             if (!benched) return benched.error();
             report.whole = benched->whole;
             report.whole_note = benched->note;

@@ -9,7 +9,7 @@ namespace fact::lower {
 inline constexpr int kRowThreads = 256;  // as in rows.cuh
 // Thread blocks of row kernels, in times of what fits on the GPU. With fewer, each works on rows
 // that lie far apart, and memory is read and written less in order: up to 8 % slower, and three
-// times where rows begin within a sector.
+// times where rows begin within a sector (bench/row_blocks.cu).
 inline constexpr int kWaves = 64;
 
 // The dimensions whose extents are members of the arguments, in order: all that are not constant.

@@ -56,11 +56,12 @@ def main():
     if not torch.cuda.is_available():
         sys.exit("bench/stages.py: there is no GPU that torch can use")
     import fact
+    from fact._gpu_lock import EXCLUSIVE
     from fact._turn import Turn, compiling_aside
     from fact.trace import load_model, to_device
 
     made = load_model(arguments.problem, arguments.dtype, training=arguments.training)
-    with torch.no_grad(), Turn("cuda") as turn:
+    with torch.no_grad(), Turn("cuda", "stages", EXCLUSIVE) as turn:
         module, inputs = to_device(arguments.problem, *made, "cuda")
         show("package", launches(fact.load(arguments.package).to("cuda"), inputs))
         if not arguments.no_peer:

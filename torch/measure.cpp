@@ -156,7 +156,8 @@ Result<Verdict> Session::prove_other_sizes(const KernelFor& kernel_for, std::str
     return Verdict{};
 }
 
-void Session::time(ProofBench& bench, const CandidateRequest& request, CandidateReply& reply) {
+void Session::time(ProofBench& bench, const CandidateRequest& request, const TakeTurn& take_turn,
+                   CandidateReply& reply) {
     const auto inputs = bench.timed_inputs();
     const auto launch = [&] {
         const auto done = bench.launch_timed();
@@ -171,18 +172,24 @@ void Session::time(ProofBench& bench, const CandidateRequest& request, Candidate
     const PrecisionScope user_settings(request_.precision, reference_precision_);
     const std::vector<Work> works{launch, oracle_->baseline(inputs)};
     const Work between = [&] { bench.disturb(); };
+    for (const auto& work : works) work();  // the first runs load code: others need not wait
+    synchronize_all(device_);
+    take_turn(LockKind::exclusive);
     const auto single = time_single(works, device_, request.single_ms, between);
     reply.single = single[0];
     reply.baseline_single = single[1];
     if (request.proof == Proof::full) reply.launches = time_launches(launch, device_);
-    if (request.sustained_ms <= 0) return;
-    const auto sustained = time_sustained(works, device_, request.sustained_ms, between);
-    reply.sustained = sustained[0];
-    reply.baseline_sustained = sustained[1];
+    if (request.sustained_ms > 0) {
+        const auto sustained = time_sustained(works, device_, request.sustained_ms, between);
+        reply.sustained = sustained[0];
+        reply.baseline_sustained = sustained[1];
+    }
+    synchronize_all(device_);
+    take_turn(LockKind::shared);
 }
 
 CandidateReply Session::measure_launched(const CandidateRequest& request,
-                                         const KernelFor& kernel_for) {
+                                         const KernelFor& kernel_for, const TakeTurn& take_turn) {
     CandidateReply reply;
     const auto kernel = kernel_for(call_);
     if (!kernel) return reply_of(Outcome::unsupported, kernel.error().text());
@@ -197,7 +204,7 @@ CandidateReply Session::measure_launched(const CandidateRequest& request,
     if (passed && request.proof == Proof::full)
         passed = accept(prove_other_sizes(kernel_for, reply.note), reply);
     if (passed) {
-        time(bench, request, reply);
+        time(bench, request, take_turn, reply);
         passed = accept(bench.check_timed(), reply) &&
                  accept(prove_after_timing(bench, request.proof), reply);
     }
@@ -205,26 +212,30 @@ CandidateReply Session::measure_launched(const CandidateRequest& request,
     return reply;
 }
 
-CandidateReply Session::measure(const CandidateRequest& request) {
+CandidateReply Session::measure(const CandidateRequest& request, const TakeTurn& take_turn) {
     if (device_.is_cpu()) {
         if (request.fault == "crash") std::abort();
         while (request.fault == "hang") sleep(1000);
         auto simulated = simulated_fault(request.fault);
         if (!simulated) return reply_of(Outcome::unsupported, simulated.error().text());
-        return measure_launched(request, [&](const graph::FusedCall& call) -> Result<LaunchKernel> {
+        const auto kernel_for = [&](const graph::FusedCall& call) -> Result<LaunchKernel> {
             auto kernel = FusedKernel::make(call, text_, {});
             if (!kernel) return kernel.error();
             return (*simulated)(launch_of(std::move(*kernel)));
-        });
+        };
+        return measure_launched(request, kernel_for, take_turn);
     }
     auto loaded = load_compiled(request.cubin, request.record);
     if (!loaded) return reply_of(Outcome::unsupported, loaded.error().text());
     const Compiled compiled{DeviceKernels::only(std::move(*loaded), device_.index()), {}};
-    return measure_launched(request, [&](const graph::FusedCall& call) -> Result<LaunchKernel> {
+    const auto kernel_for = [&](const graph::FusedCall& call) -> Result<LaunchKernel> {
         auto kernel = FusedKernel::make(call, text_, compiled);
         if (!kernel) return kernel.error();
         return launch_of(std::move(*kernel));
-    });
+    };
+    auto reply = measure_launched(request, kernel_for, take_turn);
+    synchronize_all(device_);
+    return reply;
 }
 
 }  // namespace fact::exec

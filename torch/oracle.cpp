@@ -11,6 +11,7 @@
 #include "torch/drawing.h"
 #include "torch/exact_convolution.h"
 #include "torch/tensors.h"
+#include "verify/case_bytes.h"
 #include "verify/f64.h"
 #include "verify/thresholds.h"
 
@@ -130,19 +131,6 @@ bool overflows(const Numbers& made) {
     return false;
 }
 
-// The bytes of a case's numbers: inputs, results, and those in f64.
-std::int64_t bytes_of_case(const graph::Graph& graph) {
-    std::int64_t bytes = 0;
-    for (const auto& input : graph.inputs)
-        if (const auto& type = graph[input.value].type)
-            bytes += graph::storage_length(type->sizes, type->strides) * info(type->dtype).bytes;
-    for (const auto& output : graph.outputs)
-        if (const auto& type = graph[*output.value].type)
-            bytes +=
-                graph::storage_length(type->sizes, type->strides) * (info(type->dtype).bytes + 8);
-    return bytes;
-}
-
 }  // namespace
 
 std::string name(const Case& drawn) {
@@ -156,7 +144,7 @@ Result<Oracle> Oracle::make(const graph::FusedCall& call, c10::Device device,
     oracle.tf32_ = tf32;
     oracle.call_ = call;
     oracle.device_ = device;
-    oracle.large_ = bytes_of_case(call.original) > large;
+    oracle.large_ = verify::case_bytes(call.original) > large;
     oracle.buffers_ = std::move(buffers);
     oracle.normalised_ = normalised_inputs(call.original);
     auto eager = GraphExecutor::build(call.original, {device, {}});

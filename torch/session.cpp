@@ -47,6 +47,7 @@ Result<Session> Session::open(const verify::OpenRequest& request, verify::OpenRe
     session.oracle_ = std::move(*oracle);
     session.cases_ = draw_cases(*session.oracle_, session.text_, request.authored);
     session.oracle_->numbers(session.cases_.front());  // what does not fit into memory is said here
+    synchronize_all(session.device_);
     return session;
 }
 

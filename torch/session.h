@@ -3,6 +3,7 @@
 // open() is in session.cpp, everything else in measure.cpp.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <optional>
 
@@ -20,9 +21,15 @@ class Session {
     // interpreter can handle; on a GPU, only the check of the text uses shrunk extents.
     static Result<Session> open(const verify::OpenRequest& request, verify::OpenReply& reply);
 
+    // Waits until this process may use the GPU alone, or together with others.
+    using TakeTurn = std::function<void(LockKind)>;
+
     // Proves and times a compiled kernel as docs/verification.md says. On the CPU the interpreter
-    // takes its place, and nothing is timed. Throws what torch throws if the GPU fails.
-    verify::CandidateReply measure(const verify::CandidateRequest& request);
+    // takes its place, and nothing is timed; on a GPU it is timed between take_turn(exclusive) and
+    // take_turn(shared), and nothing runs there while these wait, nor in the end. Throws what torch
+    // throws if the GPU fails.
+    verify::CandidateReply measure(const verify::CandidateRequest& request,
+                                   const TakeTurn& take_turn);
 
   private:
     // The call with other extents, which torch accepts.
@@ -37,13 +44,13 @@ class Session {
 
     Session() = default;
     verify::CandidateReply measure_launched(const verify::CandidateRequest& request,
-                                            const KernelFor& kernel_for);
+                                            const KernelFor& kernel_for, const TakeTurn& take_turn);
     Result<verify::Verdict> prove_before_timing(ProofBench& bench, verify::Proof proof);
     Result<verify::Verdict> prove_after_timing(ProofBench& bench, verify::Proof proof);
     Result<verify::Verdict> prove_other_sizes(const KernelFor& kernel_for, std::string& note);
     const std::vector<OtherSizes>& other_sizes();
     bool text_holds(const OtherSizes& other) const;
-    void time(ProofBench& bench, const verify::CandidateRequest& request,
+    void time(ProofBench& bench, const verify::CandidateRequest& request, const TakeTurn& take_turn,
               verify::CandidateReply& reply);
 
     verify::OpenRequest request_;

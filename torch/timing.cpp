@@ -69,15 +69,31 @@ class Span {
     c10::Event begin_, end_;
 };
 
+// Of a measurement of single runs. Few are enough if they are alike.
+constexpr int kLeastRuns = 7, kTrustedRuns = 25, kMostRuns = 101;
+constexpr double kSure = 0.005;  // of a median: the standard error
+
+bool is_sure(const std::vector<double>& times) {
+    const auto summary = summarize(times);
+    return uncertainty(summary) <= 2 * kSure * summary.median_us;  // two standard errors
+}
+
 struct Estimate {
     double gpu_us = 0, host_us = 0;
 };
 
-// Also warms up: the first runs load code, prepare weights, fill torch's memory pool.
+// Also warms up: the first runs load code, prepare weights, fill torch's memory pool. A run that
+// takes long needs no others before it.
 Estimate estimate(const Work& work, c10::Device device, const Occupier& occupy) {
-    for (int i = 0; i < 3; ++i) work();
-    synchronize(device);
+    constexpr double kLongUs = 5000;
     auto start = Clock::now();
+    work();
+    synchronize(device);
+    if (microseconds_since(start) < kLongUs) {
+        for (int i = 0; i < 2; ++i) work();
+        synchronize(device);
+    }
+    start = Clock::now();
     work();
     const double host = microseconds_since(start);
     synchronize(device);
@@ -101,9 +117,13 @@ std::vector<Times> time_single(const std::vector<Work>& works, c10::Device devic
     }
     const double busy_us = std::clamp(2 * host_us + 50, 100.0, 5000.0);
     turn_us += busy_us * static_cast<double>(works.size());
-    const int runs = static_cast<int>(std::clamp(1000 * milliseconds / turn_us, 7.0, 101.0));
+    const int runs =
+        static_cast<int>(std::clamp<double>(1000 * milliseconds / turn_us, kLeastRuns, kMostRuns));
     std::vector<std::vector<double>> times(works.size());
-    for (int run = 0; run < runs; ++run) {
+    const auto enough = [&](int run) {
+        return run >= runs && (run >= kTrustedRuns || std::ranges::all_of(times, is_sure));
+    };
+    for (int run = 0; !enough(run); ++run) {
         if (between) between();
         std::vector<Span> spans(works.size());
         for (std::size_t i = 0; i < works.size(); ++i) {

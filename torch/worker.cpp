@@ -63,7 +63,14 @@ struct Answer {
     bool last = false;  // the worker ends: the GPU context may be broken
 };
 
-Answer measure(const std::string& line, std::optional<exec::Session>& session) {
+// Asks for the turn on standard output, and waits for it on standard input.
+void take_turn(int replies, LockKind kind) {
+    write_line(replies, verify::turn_request(kind));
+    std::string given;
+    if (!std::getline(std::cin, given)) std::_Exit(1);  // the asker is gone
+}
+
+Answer measure(const std::string& line, std::optional<exec::Session>& session, int replies) {
     verify::CandidateReply reply;
     const auto request = verify::candidate_request_from_json(line);
     if (!request || !session) {
@@ -72,7 +79,8 @@ Answer measure(const std::string& line, std::optional<exec::Session>& session) {
         return {to_json(reply), false};
     }
     try {
-        return {to_json(session->measure(*request)), false};
+        const auto take = [&](LockKind kind) { take_turn(replies, kind); };
+        return {to_json(session->measure(*request, take)), false};
     } catch (const std::exception& error) {
         reply.outcome = verify::Outcome::crashed;
         reply.why = exec::message_of(error);
@@ -98,7 +106,7 @@ int main() {
             write_line(replies, "{}");
             continue;
         }
-        const auto answer = measure(line, session);
+        const auto answer = measure(line, session, replies);
         write_line(replies, answer.line);
         if (answer.last) std::_Exit(1);
     }

@@ -3,7 +3,7 @@
     python bench/kernelbench/baselines.py PROBLEM.py TIMES.json
 
 For problems of which no package was made. Measured like the packages of the others: on the same
-inputs, in training mode, in turns, one call at a time, while no other run uses the GPU.
+inputs, in training mode, in turns, one call at a time, as briefly, while no other run uses the GPU.
 """
 
 import json
@@ -18,11 +18,13 @@ def times(problem, device="cuda"):
     """Medians in microseconds, by name; what fails has none."""
     import torch
     from fact import _timing
-    from fact._turn import Turn, compiling_aside
+    from fact._eager import tensors_of
+    from fact._turn import Memory, Turn, compiling_aside
     from fact.trace import load_model, to_device
 
     module, inputs = load_model(problem, training=True)
-    with torch.no_grad(), Turn(device) as turn:
+    tensors = [*module.parameters(), *module.buffers(), *tensors_of(inputs)]
+    with torch.no_grad(), Memory(device, tensors, "baselines"), Turn(device, "baselines") as turn:
         module, inputs = to_device(problem, module, inputs, device)
         modules = {"eager": module, "torch.compile": torch.compile(module)}
         works = {}
@@ -34,7 +36,8 @@ def times(problem, device="cuda"):
                 print(f"{name} fails: {error}", file=sys.stderr)
                 continue
             works[name] = lambda one=one: one(*inputs)
-        measured = _timing.single(list(works.values())) if works else []
+        with turn.alone():
+            measured = _timing.single(list(works.values()), brief=True) if works else []
     return {name: one["median_us"] for name, one in zip(works, measured)}
 
 

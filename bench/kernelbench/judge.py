@@ -6,7 +6,7 @@ The evaluator is src/kernelbench/eval.py of the checkout, unchanged, with the nu
 KernelBench's own scripts use. It seeds, builds Model and ModelNew, compares their results and times
 both. The verdict says whether NEW.py compiled and was correct, and how much faster than the
 reference it was; `why` says what was wrong, or why there is no verdict. No other run uses the GPU
-meanwhile, except while the problem makes its inputs.
+while it times.
 """
 
 import copy
@@ -93,9 +93,10 @@ def failed(error):
     return {"compiled": False, "correct": False, **why} if torch.cuda.is_available() else why
 
 
-def make_inputs_aside(evaluator, turn):
+def make_inputs_aside(evaluator, turn, memory):
     """Problems make their inputs on the CPU, for seconds where they are large: others may use the GPU
-    meanwhile. What the evaluator gets is the same; one without this function keeps the GPU."""
+    meanwhile. What the evaluator gets is the same. Before it gets the first ones, `memory` waits for
+    room for them."""
     load = getattr(evaluator, "load_original_model_and_inputs", None)
     if load is None:
         return
@@ -108,11 +109,40 @@ def make_inputs_aside(evaluator, turn):
 
         def inputs():
             with turn.aside():
-                return get_inputs()
+                made = get_inputs()
+                memory.take(tensors_in(made))
+                return made
 
         return (*others, inputs)
 
     evaluator.load_original_model_and_inputs = loaded
+
+
+def tensors_in(values):
+    import torch
+
+    return [value for value in values if isinstance(value, torch.Tensor)]
+
+
+def times_apart(evaluator):
+    """Whether time_alone can tell the evaluator's timing from the rest."""
+    return hasattr(getattr(evaluator, "timing", None), "get_timing_function")
+
+
+def time_alone(evaluator, turn):
+    """The evaluator times alone, and compares results while others use the GPU too."""
+    choose = evaluator.timing.get_timing_function
+
+    def chosen(*words, **options):
+        measure = choose(*words, **options)
+
+        def measured(*inputs, **how):
+            with turn.alone():
+                return measure(*inputs, **how)
+
+        return measured
+
+    evaluator.timing.get_timing_function = chosen
 
 
 def judge(checkout, problem, solution):
@@ -122,11 +152,15 @@ def judge(checkout, problem, solution):
         from kernelbench import eval as evaluator
     except ImportError as error:
         return {"why": f"the evaluator cannot be imported: {error}"}
-    from fact._turn import Turn
+    from fact._gpu_lock import EXCLUSIVE, SHARED
+    from fact._turn import Memory, Turn
 
-    turn = Turn()
-    make_inputs_aside(evaluator, turn)
-    with turn, warnings.catch_warnings(record=True) as raised:
+    apart = times_apart(evaluator)
+    turn, memory = Turn(what="evaluator", kind=SHARED if apart else EXCLUSIVE), Memory(what="evaluator")
+    make_inputs_aside(evaluator, turn, memory)
+    if apart:
+        time_alone(evaluator, turn)
+    with memory, turn, warnings.catch_warnings(record=True) as raised:
         warnings.simplefilter("always")
         try:
             result = evaluator.eval_kernel_against_ref(

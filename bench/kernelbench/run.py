@@ -8,8 +8,9 @@ its own. Its package is then exported (`fact export --kernelbench`) and judged b
 evaluator, whose verdict stands beside ours (judge.py; --no-evaluator leaves it out).
 
 With --jobs N, N problems are worked on side by side: while one traces, compiles or makes its inputs,
-another has the GPU, which they use in turns. Waiting for it, each may take N times as long. One that
-ran out of memory or time beside others is tried once more, alone, after them.
+others use the GPU, together where they prove kernels and alone where they time something. Waiting for
+it, each may take N times as long. One that ran out of memory or time beside others is tried once more,
+alone, after them. FACT_TURN_LOG names a file for who used the GPU when (docs/search.md).
 
 OUT/levelN.json has one entry for each problem, which names its commit, and is written after every
 one, so that the same command goes on where it was stopped (--again measures everything anew). What

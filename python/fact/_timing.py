@@ -10,6 +10,9 @@ import torch
 ROUNDS = 5  # of a sustained measurement, at most
 LEAST_ROUNDS, LEAST_RUNS = 3, 25  # before a measurement may end early
 SURE = 0.002  # of a median: the standard error at which a measurement ends early
+FEWEST_RUNS = 11  # of a brief measurement, which ends at LEAST_RUNS
+BRIEFLY_SURE = 0.005  # or earlier, at this standard error
+LONG_CALL = 0.005  # seconds: one that takes as long needs few others before it
 LEAST_US = 100_000.0  # of each function in a round
 CYCLES_PER_US = 2_000.0  # of torch's spinning kernel, at about the highest clock
 KEEPS_UP = 0.8  # of the GPU's time for a call: a host that needs no more leaves no gaps
@@ -31,7 +34,7 @@ def summarize(values):
     return {"median_us": median, "low_us": rank(0.1), "high_us": rank(0.9), "runs": count}
 
 
-def sure(lists):
+def sure(lists, share=SURE):
     """Whether the medians of all lists are known well enough. For normal errors the median's is 1.25
     times the mean's, and from the 10th to the 90th percentile there are 2.56 standard deviations."""
 
@@ -39,7 +42,7 @@ def sure(lists):
         spread = summarize(values)
         return 1.25 * (spread["high_us"] - spread["low_us"]) / 2.56 / math.sqrt(len(values))
 
-    return all(error(values) <= SURE * summarize(values)["median_us"] for values in lists)
+    return all(error(values) <= share * summarize(values)["median_us"] for values in lists)
 
 
 def _span(work, occupy_us, count=1):
@@ -61,31 +64,34 @@ def _microseconds(span):
 
 def _estimate(work):
     """(GPU, host) microseconds of one call, after warming up."""
-    for _ in range(3):
-        work()
+    work()
+    torch.cuda.synchronize()
     hosts = []
-    for _ in range(3):
-        torch.cuda.synchronize()
+    while len(hosts) < 3:
         start = time.perf_counter()
         work()
         hosts.append((time.perf_counter() - start) * 1e6)
-    torch.cuda.synchronize()
-    host = sorted(hosts)[1]
+        torch.cuda.synchronize()
+        if time.perf_counter() - start >= LONG_CALL:
+            break
+    host = sorted(hosts)[len(hosts) // 2]
     return _microseconds(_span(work, 2 * host + 100)), host
 
 
-def single(works, total_us=2_000_000.0):
+def single(works, total_us=2_000_000.0, brief=False):
     """One call at a time. The GPU is kept busy while the host launches, so that only the GPU's
-    time is counted."""
+    time is counted. `brief`: no more runs than a median needs to be known to half a percent, or
+    LEAST_RUNS."""
     estimates = [_estimate(work) for work in works]
-    occupy = min(100_000.0, 2 * max(host for _, host in estimates) + 100)
-    turn = sum(gpu + occupy for gpu, _ in estimates)
-    runs = int(min(101, max(11, total_us / turn)))
+    occupy = [min(100_000.0, 2 * host + 100) for _, host in estimates]
+    turn = sum(gpu for gpu, _ in estimates) + sum(occupy)
+    runs = LEAST_RUNS if brief else int(min(101, max(FEWEST_RUNS, total_us / turn)))
+    least, share = (FEWEST_RUNS, BRIEFLY_SURE) if brief else (LEAST_RUNS, SURE)
     times = [[] for _ in works]
     for run in range(runs):
-        for work, list_ in zip(works, times):
-            list_.append(_microseconds(_span(work, occupy)))
-        if run + 1 >= LEAST_RUNS and sure(times):
+        for work, busy, list_ in zip(works, occupy, times):
+            list_.append(_microseconds(_span(work, busy)))
+        if run + 1 >= least and sure(times, share):
             break
     return [summarize(list_) for list_ in times]
 

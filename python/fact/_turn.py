@@ -1,117 +1,150 @@
-"""Processes that share a GPU use it one at a time: two at once would time each other's kernels.
+"""Processes that share a GPU use it in turns: two at once would time each other's kernels. Where nothing
+is timed they use it side by side, as far as its memory suffices.
 
-The file and the way it is locked are those of src/tune/gpu_turn.cpp, whose runs wait for these.
+Whoever wants both takes memory first.
 """
 
 import contextlib
-import fcntl
-import hashlib
-import os
 import sys
-import time
-from pathlib import Path
 
-PAUSE = 0.05  # seconds between two attempts
+from fact._gpu_lock import EXCLUSIVE, SHARED, GpuLock
 
-
-def lock_file():
-    """The same file as the core's: one for each user and set of visible GPUs."""
-    # In the order of C++'s temp_directory_path, which is not Python's.
-    folder = next(filter(None, map(os.environ.get, ("TMPDIR", "TMP", "TEMP", "TEMPDIR"))), "/tmp")
-    visible = os.environ.get("CUDA_VISIBLE_DEVICES", "all")
-    gpus = hashlib.sha256(visible.encode()).hexdigest()[:8]
-    return Path(folder) / f"fact-gpu-{os.getuid()}-{gpus}.lock"
+# Of a module's weights and inputs. What runs beside each other with them, in f64 too, takes about eight
+# times as much.
+LITTLE_BYTES, SOME_BYTES = 256 << 20, 1 << 30
 
 
 class Turn:
-    """`with Turn(device):` waits until nobody else uses the GPU, and reserves it; on a CPU it does
-    nothing. The lock ends with the process, however that happens."""
+    """`with Turn(device):` waits until nobody times anything on the GPU, and until it ends nobody does;
+    with kind=EXCLUSIVE nobody else uses the GPU at all. On a CPU it does nothing. `what` names the work
+    in the log."""
 
-    def __init__(self, device="cuda"):
-        self._file = lock_file() if str(device).startswith("cuda") else None
-        self._descriptor = None
+    def __init__(self, device="cuda", what="", kind=SHARED):
+        self._lock = GpuLock("turn", what) if str(device).startswith("cuda") else None
+        self._kind = kind
+
+    @property
+    def kind(self):
+        """How this process uses the GPU now: SHARED, EXCLUSIVE or None."""
+        return self._lock and self._lock.kind
 
     def __enter__(self):
-        if self._file:
-            self._take()
+        if self._lock:
+            self._lock.take(self._kind)
         return self
 
     def __exit__(self, *_):
-        if self._descriptor is None:
+        self.switch(None)
+
+    def switch(self, kind):
+        """Goes on with another kind of use, others may have the GPU in between; None: without it, and
+        without its memory that is free."""
+        if not self._lock or kind == self._lock.kind:
             return
-        # Before the lock is released: the next holder makes a new file.
-        self._file.unlink(missing_ok=True)
-        # A forked child may have the descriptor too, so that closing it would not be enough.
-        fcntl.flock(self._descriptor, fcntl.LOCK_UN)
-        os.close(self._descriptor)
-        self._descriptor = None
+        if self._lock.kind:
+            _settle(give_back=kind is None)
+            self._lock.release()
+        if kind:
+            self._lock.take(kind)
+
+    def alone(self):
+        """Nobody else uses the GPU meanwhile, so that something may be timed."""
+        return self._using(EXCLUSIVE)
+
+    def aside(self):
+        """Lets others use the GPU while this process works on the CPU."""
+        return self._using(None)
 
     @contextlib.contextmanager
-    def aside(self):
-        """Lets others use the GPU, and its memory that is free, while this process works on the CPU. What
-        was launched is waited for first."""
-        if self._descriptor is None:
-            yield
-            return
-        import torch
-
-        if torch.cuda.is_initialized():
-            torch.cuda.synchronize()
-            torch.cuda.empty_cache()
-        self.__exit__()
+    def _using(self, kind):
+        before = self.kind
+        self.switch(kind)
         try:
             yield
         finally:
-            self._take()
+            self.switch(before)
 
-    def _take(self):
-        waited = False
-        while True:
-            descriptor = os.open(self._file, os.O_RDWR | os.O_CREAT, 0o666)
-            try:
-                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except BlockingIOError:
-                if not waited:
-                    print(f"waiting for {_holder(descriptor)} to finish with the GPU", file=sys.stderr, flush=True)
-                waited = True
-                os.close(descriptor)
-                time.sleep(PAUSE)
-                continue
-            if _is_at(descriptor, self._file):
-                os.ftruncate(descriptor, 0)
-                os.pwrite(descriptor, f"{os.getpid()}\n".encode(), 0)
-                self._descriptor = descriptor
-                return
-            os.close(descriptor)  # the previous holder has removed this file
+
+class Memory:
+    """`with Memory(device, tensors):` waits until the GPU's memory has room for what is computed with
+    these: little is never waited for, and nobody who needs much finds another one, or any who needs
+    some. On a CPU it does nothing."""
+
+    def __init__(self, device="cuda", tensors=(), what=""):
+        self._lock = GpuLock("memory", what) if str(device).startswith("cuda") else None
+        self._tensors = tensors
+
+    def __enter__(self):
+        self.take(self._tensors)
+        return self
+
+    def __exit__(self, *_):
+        if self._lock:
+            self._lock.release()
+
+    def take(self, tensors):
+        """For these, unless it has room for others already. Not while the GPU itself is held: whoever has
+        the memory may be waiting for that."""
+        size = sum(tensor.numel() * tensor.element_size() for tensor in tensors)
+        if self._lock and not self._lock.kind and size > LITTLE_BYTES:
+            self._lock.take(SHARED if size <= SOME_BYTES else EXCLUSIVE)
 
 
 @contextlib.contextmanager
 def compiling_aside(turn):
-    """While Inductor compiles, which takes seconds of the CPU, others may use the GPU. Not for modes
-    that time kernels while they compile."""
+    """While Inductor compiles, which takes seconds of the CPU, others may use the GPU. What it times then,
+    and when kernels first run, it times alone; where that cannot be told apart, all that follows the
+    compilation runs alone. Not for modes that time kernels in other processes."""
     from torch._inductor import compile_fx
 
     compile_here = compile_fx.compile_fx
+    before = turn.kind
 
     def compile_aside(*words, **options):
-        with turn.aside():
+        turn.switch(None)
+        try:
             return compile_here(*words, **options)
+        finally:
+            turn.switch(after)
 
     compile_fx.compile_fx = compile_aside
     try:
-        yield
+        with _inductor_times_alone(turn) as apart:
+            after = before if apart else before and EXCLUSIVE
+            yield
     finally:
         compile_fx.compile_fx = compile_here
+        turn.switch(before)
 
 
-def _holder(descriptor):
-    text = os.pread(descriptor, 32, 0).decode().strip()
-    return f"process {text}" if text else "another process"
-
-
-def _is_at(descriptor, path):
-    """Whether the name still refers to the open file."""
+@contextlib.contextmanager
+def _inductor_times_alone(turn):
+    """Has Inductor time kernels alone. False if this torch has another way of timing them."""
     try:
-        return os.path.samestat(os.fstat(descriptor), os.stat(path))
-    except FileNotFoundError:
-        return False
+        from torch._inductor.runtime.benchmarking import benchmarker
+
+        measure = benchmarker.benchmark_gpu
+    except (ImportError, AttributeError):
+        yield False
+        return
+
+    def measure_alone(*words, **options):
+        with turn.alone():
+            return measure(*words, **options)
+
+    benchmarker.benchmark_gpu = measure_alone
+    try:
+        yield True
+    finally:
+        del benchmarker.benchmark_gpu  # the method of its class is what was there
+
+
+def _settle(give_back):
+    """Waits for what this process launched, if it has used the GPU. If that fails nothing of it runs any
+    more, and whoever uses the results is told."""
+    torch = sys.modules.get("torch")
+    if torch and torch.cuda.is_initialized():
+        with contextlib.suppress(Exception):
+            torch.cuda.synchronize()
+            if give_back:
+                torch.cuda.empty_cache()

@@ -10,32 +10,37 @@ import sys
 import torch
 
 from fact import _precision, _timing
-from fact._eager import call
+from fact._eager import call, tensors_of
 from fact._errors import BadInput, print_error
 from fact._files import write_failure, write_text
-from fact._turn import Turn
+from fact._turn import Memory, Turn
 from fact.package import declared_namespaces, load
 from fact.trace import DTYPES, load_model, to_device
 
 
-def run(source, packages, dtype=None, allow_tf32=False, training=False, device="cuda"):
+def run(source, packages, dtype=None, allow_tf32=False, training=False, device="cuda", brief=False):
     """The module's timing, and one for each package, in their order, under the precision settings that
     the source leaves in torch."""
     made = load_model(source, dtype, training=training)
     if allow_tf32:
         _precision.allow_tf32()
-    with Turn(device):
+    module, inputs = made
+    tensors = [*module.parameters(), *module.buffers(), *tensors_of(inputs)]
+    with Memory(device, tensors, "ablation"), Turn(device, "ablation") as turn:
         made = to_device(source, *made, device)
-        return _measured(source, *made, packages, device)
+        return _measured(source, *made, packages, device, turn, brief)
 
 
-def _measured(source, original, inputs, packages, device):
+def _measured(source, original, inputs, packages, device, turn, brief):
     # All share the original's weights: a copy for each package of a large model would not fit.
     loaded = [load(package, original, allow=declared_namespaces(package)).to(device) for package in packages]
     call(original, inputs, source)
     works = [lambda module=module: module(*inputs) for module in [original, *loaded]]
-    # Measured for long, since packages may differ by little.
-    eager, *times = _timing.single(works, total_us=4_000_000.0)
+    for work in works:
+        work()  # loads its kernels
+    with turn.alone():
+        # Measured for long, unless briefly, since packages may differ by little.
+        eager, *times = _timing.single(works, total_us=4_000_000.0, brief=brief)
     return {"eager": eager, "times": times}
 
 
@@ -46,6 +51,7 @@ def main(arguments=None):
     parser.add_argument("--dtype", choices=sorted(DTYPES))
     parser.add_argument("--allow-tf32", action="store_true")
     parser.add_argument("--training", action="store_true")
+    parser.add_argument("--brief", action="store_true", help="few runs, for differences that are not small")
     parser.add_argument("--json", required=True, help="where to write the times")
     options = parser.parse_args(arguments)
     try:
@@ -56,6 +62,7 @@ def main(arguments=None):
                 options.dtype,
                 options.allow_tf32,
                 options.training,
+                brief=options.brief,
             )
     except BadInput as error:
         print_error(error)

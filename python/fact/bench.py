@@ -28,7 +28,7 @@ from fact._eager import MOST_INTERPRETED_FLOPS, Buffers, call, flops, repeats, t
 from fact._errors import BadInput, print_error
 from fact._files import write_failure, write_text
 from fact._status import fallback_notes, fallbacks
-from fact._turn import Turn, compiling_aside
+from fact._turn import Memory, Turn, compiling_aside
 from fact.package import declared_namespaces, load, needs_weights
 from fact.trace import DTYPES, load_model, to_device
 
@@ -75,7 +75,7 @@ def measure_on_gpu(rows, works, brief):
     names = list(works)
     for name in names:
         rows[name]["peak_bytes"] = _timing.peak_bytes(works[name])
-    for name, timing in zip(names, _timing.single(list(works.values()))):
+    for name, timing in zip(names, _timing.single(list(works.values()), brief=brief)):
         rows[name]["single"] = timing
     if brief:
         return
@@ -160,16 +160,19 @@ def _run(package, source, dtype, device, allow_tf32, training, peers, brief):
         # It takes seconds, in which others may have the GPU; a failure is the peers' own.
         with contextlib.suppress(Exception):
             from torch._inductor import compile_fx  # noqa: F401
-    with Turn(device) as turn:
+    module, inputs = made
+    tensors = [*module.parameters(), *module.buffers(), *tensors_of(inputs)]
+    with Memory(device, tensors, "bench"), Turn(device, "bench") as turn:
         made = to_device(source, *made, device)
         return _measured(package, source, *made, dtype, device, allow_tf32, peers, brief, turn)
 
 
 def compile_peers(works, turn):
-    """Compiles what can be compiled without the GPU; a failure is the peer's own, and its row says it."""
+    """Compiles what has to be compiled: without the GPU, unless kernels are timed meanwhile. A failure is
+    the peer's own, and its row says it."""
     for name, work in works.items():
-        if name in COMPILED and not COMPILED[name]:
-            with contextlib.suppress(Exception), compiling_aside(turn):
+        if name in COMPILED:
+            with contextlib.suppress(Exception), turn.alone() if COMPILED[name] else compiling_aside(turn):
                 work()
 
 
@@ -253,7 +256,8 @@ def _measured(package, source, module, inputs, dtype, device, allow_tf32, peers,
             + ("" if good else ": TOO LARGE, do not use this package")
         )
     if on_gpu:
-        measure_on_gpu(rows, works, brief)
+        with turn.alone():
+            measure_on_gpu(rows, works, brief)
         notes += time_notes(rows)
     fell_back = fallbacks(modules["composed"])
     notes += fallback_notes(fell_back)

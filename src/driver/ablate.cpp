@@ -244,11 +244,11 @@ Result<Confirmed> confirmed(Dropped dropped, const Trials& trials, const Discove
 Result<report::Ablation> ablate_stage(const Environment& environment, const RunFolder& run,
                                       const Settings& settings, const Discovered& found,
                                       const Realizations& realizations, const std::string& module,
-                                      Plan& plan) {
+                                      Plan& plan, bool brief) {
     Trials trials;
     if (!environment.gpu || settings.source.empty() || plan.fused() == 0) return trials.ablation;
     plan_trials(found, realizations, plan, trials);
-    const TrialBench bench(environment, run, settings, found, realizations, module);
+    const TrialBench bench(environment, run, settings, found, realizations, module, brief);
     std::vector<std::vector<const match::Pattern*>> packages;
     for (const Trial& trial : trials.packages) packages.push_back(trial.patterns);
 

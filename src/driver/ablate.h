@@ -14,9 +14,10 @@ namespace fact::driver {
 // faster. Returns what was measured; does nothing without a GPU, or if the run began with an
 // archive, so that the module's source is not known. `module` identifies what the module was built
 // from, so that other runs can reuse the times; if it is "", the times stay in the run folder.
+// `brief`: differences are found in few runs, so that small ones may count as none.
 Result<report::Ablation> ablate_stage(const Environment& environment, const RunFolder& run,
                                       const Settings& settings, const Discovered& found,
                                       const Realizations& realizations, const std::string& module,
-                                      Plan& plan);
+                                      Plan& plan, bool brief = false);
 
 }  // namespace fact::driver

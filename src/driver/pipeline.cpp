@@ -262,8 +262,8 @@ Result<report::Report> optimize(const OptimizeRequest& request) {
         const auto module = request.registry && !request.retune
                                 ? module_identity(*environment, tracing_of(settings), run)
                                 : std::string();
-        auto ablation =
-            ablate_stage(*environment, run, settings, *found, *realizations, module, chosen);
+        auto ablation = ablate_stage(*environment, run, settings, *found, *realizations, module,
+                                     chosen, tune::is_quick(request.effort));
         if (!ablation) return ablation.error();
         if (auto done = compose_with_agent(*environment, run, settings, *found, *realizations,
                                            *ablation, request.agent, *agent, chosen);

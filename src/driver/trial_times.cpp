@@ -37,13 +37,15 @@ Result<TrialTimes> read_times(const std::string& text, std::size_t packages, std
 }
 
 Result<std::string> measure(const Environment& environment, const Settings& settings,
-                            const std::vector<std::string>& packages, const fs::path& result) {
+                            const std::vector<std::string>& packages, bool brief,
+                            const fs::path& result) {
     std::vector<std::string> arguments{settings.source};
     arguments.insert(arguments.end(), packages.begin(), packages.end());
     arguments.insert(arguments.end(), {"--json", result.string()});
     if (!settings.dtype.empty()) arguments.insert(arguments.end(), {"--dtype", settings.dtype});
     if (settings.allow_tf32) arguments.push_back("--allow-tf32");
     if (settings.training) arguments.push_back("--training");
+    if (brief) arguments.push_back("--brief");
     const auto exit = run_python(environment, "fact.ablate", arguments);
     if (!exit) return exit.error();
     if (interrupted()) return Error{"interrupted", {}};
@@ -69,6 +71,8 @@ Result<TrialTimes> TrialBench::times(
         anywhere += *contents;
         packages.push_back(std::move(*package));
     }
+    // Brief times are not those of a run that asks for all.
+    if (brief_) inputs += "\nbrief", anywhere += "\nbrief";
     if (const auto text = read_file(file); text && run_.current(name, inputs)) {
         auto before = read_times(*text, trials.size(), "unchanged since the last run");
         if (before) before->earlier = true;
@@ -103,7 +107,7 @@ Result<std::string> TrialBench::measured(const std::vector<compose::Package>& pa
         if (auto done = compose::write_package(packages[i], folders.back()); !done)
             return done.error();
     }
-    return measure(environment_, settings_, folders, work.path() / "times.json");
+    return measure(environment_, settings_, folders, brief_, work.path() / "times.json");
 }
 
 }  // namespace fact::driver

@@ -19,15 +19,17 @@ struct TrialTimes {
 class TrialBench {
   public:
     // `module` identifies what the module was built from, so that other runs can reuse the times;
-    // if it is "", the times stay in the run folder.
+    // if it is "", the times stay in the run folder. `brief`: few runs.
     TrialBench(const Environment& environment, const RunFolder& run, const Settings& settings,
-               const Discovered& found, const Realizations& realizations, std::string module)
+               const Discovered& found, const Realizations& realizations, std::string module,
+               bool brief = false)
         : environment_(environment),
           run_(run),
           settings_(settings),
           found_(found),
           realizations_(realizations),
-          module_(std::move(module)) {}
+          module_(std::move(module)),
+          brief_(brief) {}
 
     // The times of packages with these patterns; the run folder stores them under `name`.
     Result<TrialTimes> times(const std::string& name,
@@ -42,6 +44,7 @@ class TrialBench {
     const Discovered& found_;
     const Realizations& realizations_;
     std::string module_;
+    bool brief_;
 };
 
 }  // namespace fact::driver

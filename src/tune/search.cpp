@@ -31,7 +31,9 @@ struct Rung {
 constexpr Rung kFirst{80, 0, Proof::quick};         // for all
 constexpr Rung kContender{120, 300, Proof::quick};  // for the best few
 constexpr Rung kWinner{200, 600, Proof::full};      // gives the reported times
-constexpr Rung kQuickWinner{120, 240, Proof::full};
+// A quick search has no contenders, so that sustained times would decide nothing.
+constexpr Rung kQuickFirst{40, 0, Proof::quick};
+constexpr Rung kQuickWinner{80, 0, Proof::full};
 
 // Medians of the same kernel differ by as much from one measurement to the next.
 constexpr double kSame = 1.01;
@@ -170,9 +172,9 @@ Result<> Searcher::measure(WorkerSession& session, std::size_t i, const Rung& ru
     // case.
     const Seconds again(
         std::clamp(4 * (found_.prepare_seconds - 1), 0.0, options_.deadlines.open.count()));
-    auto reply =
-        session.measure(request, again + (rung.sustained_ms > 0 ? options_.deadlines.sustained
-                                                                : options_.deadlines.measure));
+    const bool brief = rung.sustained_ms == 0 && request.proof == Proof::quick;
+    auto reply = session.measure(
+        request, again + (brief ? options_.deadlines.measure : options_.deadlines.sustained));
     found_.results[i].measure_seconds += Seconds(Clock::now() - asked).count();
     if (!reply) return reply.error();
     settle(i, std::move(*reply));
@@ -238,7 +240,7 @@ Result<> Searcher::measure_all(WorkerSession& session) {
         }
         if (interrupted()) return Error{"interrupted", ""};
         if (!compiled_[i]) continue;
-        if (auto done = measure(session, i, kFirst); !done) return done;
+        if (auto done = measure(session, i, quick() ? kQuickFirst : kFirst); !done) return done;
     }
     return Ok{};
 }
@@ -329,6 +331,7 @@ Result<SearchResult> Searcher::run() {
         mark_all(Outcome::unsupported, "not tried: the pattern cannot be prepared");
         return found_;
     }
+    found_.prepare_seconds = session->prepared_in().count();
     found_.opened = session->opened();
     const auto& checks = found_.opened.text_checks;
     if (std::any_of(checks.begin(), checks.end(), [](const auto& c) { return !c.passed; })) {

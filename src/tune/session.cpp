@@ -4,12 +4,13 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cstdlib>
 #include <cstring>
 
 #include "support/memory.h"
 #include "tune/gpu_gone.h"
-#include "tune/gpu_turn.h"
+#include "tune/gpu_memory.h"
 
 namespace fact::tune {
 
@@ -79,10 +80,11 @@ WorkerSession& WorkerSession::operator=(WorkerSession&& other) noexcept {
     memory_bytes_ = other.memory_bytes_;
     idle_ = std::exchange(other.idle_, nullptr);
     process_ = std::exchange(other.process_, std::nullopt);
-    turn_.reset();
-    if (other.turn_) turn_.emplace(std::move(*other.turn_));
-    other.turn_.reset();
+    memory_ = std::move(other.memory_);
+    turn_ = std::move(other.turn_);
     opened_ = std::move(other.opened_);
+    prepared_in_ = other.prepared_in_;
+    on_gpu_ = std::exchange(other.on_gpu_, false);
     return *this;
 }
 
@@ -94,6 +96,9 @@ Result<WorkerSession> WorkerSession::open(std::string worker, verify::OpenReques
     session.worker_ = std::move(worker);
     session.request_ = std::move(request);
     session.open_deadline_ = deadline;
+    const auto& device = session.request_.device;
+    session.memory_ = GpuTurn(GpuPart::memory, device, call_name(session.request_));
+    session.turn_ = GpuTurn(GpuPart::time, device, call_name(session.request_));
     const auto memory = worker_memory();
     if (!memory) return memory.error();
     session.memory_bytes_ = *memory;
@@ -123,9 +128,12 @@ Result<WorkerSession> WorkerSession::open(std::string worker, verify::OpenReques
 WorkerSession::~WorkerSession() {
     if (!process_ || !process_->alive()) return;
     constexpr Seconds kToClose{20};
-    if (turn_ &&
-        process_->ask(verify::close_request(), kToClose).status != LineProcess::Status::answered)
-        return;
+    if (on_gpu_) {  // giving memory back disturbs what is timed
+        if (!turn_.take(LockKind::shared)) return;
+        const auto closed = process_->ask(verify::close_request(), kToClose);
+        turn_.release();
+        if (closed.status != LineProcess::Status::answered) return;
+    }
     if (idle_) idle_->process.emplace(std::move(*process_));
 }
 
@@ -146,23 +154,69 @@ Result<> WorkerSession::start_worker() {
     return Ok{};
 }
 
-// Until its end, and so that a deadline begins when it is this run's turn.
-Result<> WorkerSession::take_turn() {
-    if (turn_) return Ok{};
-    auto turn = gpu_turn(request_.device);
-    if (!turn) return turn.error();
-    if (*turn) turn_.emplace(std::move(**turn));
-    return Ok{};
+Result<> WorkerSession::take_memory() {
+    if (memory_.held()) return Ok{};
+    switch (memory_share(request_.call)) {
+        case MemoryShare::little:
+            return Ok{};
+        case MemoryShare::some:
+            return memory_.take(LockKind::shared);
+        case MemoryShare::much:
+            return memory_.take(LockKind::exclusive);
+    }
+    throw InternalError("no such share of the memory");
+}
+
+Result<bool> WorkerSession::take_all_memory() {
+    if (request_.device == "cpu" || memory_.held() == LockKind::exclusive) return false;
+    // Others wait for what this one holds.
+    if (process_) process_->kill();
+    turn_.release();
+    if (auto taken = memory_.take(LockKind::exclusive); !taken) return taken.error();
+    return true;
 }
 
 Result<verify::OpenReply> WorkerSession::start() {
+    auto reply = start_once();
+    if (reply || !says_out_of_memory(reply.error().message)) return reply;
+    const auto more = take_all_memory();
+    if (!more) return more.error();
+    return *more ? start_once() : reply;
+}
+
+Result<verify::OpenReply> WorkerSession::start_once() {
     if (auto started = start_worker(); !started) return started.error();
-    if (auto taken = take_turn(); !taken) return taken.error();
-    return prepare(request_);
+    if (auto taken = take_memory(); !taken) return taken.error();
+    // So that a deadline begins when it is this run's turn.
+    if (auto taken = turn_.take(LockKind::shared); !taken) return taken.error();
+    on_gpu_ = request_.device != "cpu";
+    auto reply = prepare(request_);
+    turn_.release();
+    return reply;
+}
+
+Result<LineProcess::Answer> WorkerSession::ask(const std::string& line, Seconds deadline) {
+    using Clock = std::chrono::steady_clock;
+    auto asked = Clock::now();
+    auto answer = process_->ask(line, deadline);
+    while (answer.status == LineProcess::Status::answered) {
+        const auto wanted = verify::turn_requested(answer.line);
+        if (!wanted) break;
+        deadline -= Clock::now() - asked;
+        if (auto taken = turn_.take(*wanted); !taken) {
+            process_->kill();
+            return taken.error();
+        }
+        asked = Clock::now();
+        answer = process_->ask(std::string(verify::kTurnGiven), std::max(deadline, Seconds(0)));
+    }
+    return answer;
 }
 
 Result<verify::OpenReply> WorkerSession::prepare(const verify::OpenRequest& request) {
+    const auto asked = std::chrono::steady_clock::now();
     const auto answer = process_->ask(verify::to_json(request), open_deadline_);
+    prepared_in_ += std::chrono::steady_clock::now() - asked;
     if (interrupted()) return kInterrupted;
     if (answer.status == LineProcess::Status::timed_out)
         return Error{fmt::format("the worker did not prepare {} in {:.0f} s", call_name(request_),
@@ -189,6 +243,20 @@ Result<verify::OpenReply> WorkerSession::prepare(const verify::OpenRequest& requ
 
 Result<CandidateReply> WorkerSession::measure(const verify::CandidateRequest& request,
                                               Seconds deadline) {
+    auto reply = measure_once(request, deadline);
+    turn_.release();
+    if (!reply || reply->outcome == Outcome::passed || !says_out_of_memory(reply->why))
+        return reply;
+    const auto more = take_all_memory();
+    if (!more) return more.error();
+    if (!*more) return reply;
+    reply = measure_once(request, deadline);
+    turn_.release();
+    return reply;
+}
+
+Result<CandidateReply> WorkerSession::measure_once(const verify::CandidateRequest& request,
+                                                   Seconds deadline) {
     if (!process_ || !process_->alive()) {
         // The text was checked when the session opened.
         request_.check_text = false;
@@ -197,8 +265,11 @@ Result<CandidateReply> WorkerSession::measure(const verify::CandidateRequest& re
         if (!reply && !interrupted()) reply = start();
         if (!reply) return reply.error();
     }
-    const auto answer = process_->ask(verify::to_json(request), deadline);
+    if (auto taken = turn_.take(LockKind::shared); !taken) return taken.error();
+    const auto asked = ask(verify::to_json(request), deadline);
     if (interrupted()) return kInterrupted;
+    if (!asked) return asked.error();
+    const auto& answer = *asked;
     switch (answer.status) {
         case LineProcess::Status::timed_out:
             return reply_with(

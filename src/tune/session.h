@@ -6,8 +6,8 @@
 #include <optional>
 #include <string>
 
-#include "support/file_lock.h"
 #include "support/subprocess.h"
+#include "tune/gpu_turn.h"
 #include "verify/protocol.h"
 
 namespace fact::tune {
@@ -23,13 +23,16 @@ struct IdleWorker {
     std::optional<LineProcess> process;
 };
 
-// A session has the GPU from the moment that the call is prepared there until its end: what proves
-// a call takes gigabytes, which several runs would not find beside each other.
+// A session uses the GPU together with those of other runs while it answers, and alone while it
+// times something. What a large call needs of the GPU's memory no other large one would find beside
+// it, so it has that from the moment it is prepared until the session ends; so has a call that ran
+// out of memory beside others.
 class WorkerSession {
   public:
     // Prepares the call in a worker: the idle one, if there is one, else a new one. The text is
     // checked first, then `before_gpu` is called, and only then does the session wait for the GPU.
     // With a wrong text it does not: the reply says what is wrong, and nothing can be measured.
+    // Deadlines count while the worker works, not while it waits.
     static Result<WorkerSession> open(std::string worker, verify::OpenRequest request,
                                       Seconds deadline, IdleWorker* idle = nullptr,
                                       const std::function<void()>& before_gpu = {});
@@ -39,6 +42,8 @@ class WorkerSession {
     ~WorkerSession();  // leaves a healthy worker in `idle`, without what it held on the GPU
 
     const verify::OpenReply& opened() const { return opened_; }
+    // How long the worker worked for that.
+    Seconds prepared_in() const { return prepared_in_; }
 
     // Every outcome of the candidate is a reply; an Error only if no worker can be started again
     // (for example because the GPU is gone), or on Ctrl-C.
@@ -48,10 +53,17 @@ class WorkerSession {
   private:
     WorkerSession() = default;
     Result<> start_worker();
+    // Checks the text on the CPU, or prepares the call on the GPU.
     Result<verify::OpenReply> prepare(const verify::OpenRequest& request);
-    // The same on the GPU, in a worker that may have to be started.
+    // Prepares the call on the GPU, in a worker that may have to be started.
     Result<verify::OpenReply> start();
-    Result<> take_turn();
+    Result<verify::OpenReply> start_once();
+    Result<verify::CandidateReply> measure_once(const verify::CandidateRequest& request,
+                                                Seconds deadline);
+    Result<> take_memory();
+    // Whether there is more memory than in the attempt that failed, because others leave theirs.
+    Result<bool> take_all_memory();
+    // Gives the worker the turns that it asks for before it answers.
     Result<LineProcess::Answer> ask(const std::string& line, Seconds deadline);
 
     std::string worker_;
@@ -60,8 +72,10 @@ class WorkerSession {
     std::uint64_t memory_bytes_ = 0;
     IdleWorker* idle_ = nullptr;
     std::optional<LineProcess> process_;
-    std::optional<FileLock> turn_;
+    GpuTurn memory_, turn_;
+    bool on_gpu_ = false;  // whether the worker holds anything there
     verify::OpenReply opened_;
+    Seconds prepared_in_{};
 };
 
 }  // namespace fact::tune

@@ -190,6 +190,18 @@ bool is_close_request(std::string_view text) {
     return has_key(text, "close");
 }
 
+std::string turn_request(LockKind kind) {
+    return line({{"turn", name(kind)}});
+}
+
+std::optional<LockKind> turn_requested(std::string_view text) {
+    const auto object = try_parse_json(text);
+    if (!object || !object->is_object() || !object->contains("turn")) return std::nullopt;
+    for (const auto kind : {LockKind::shared, LockKind::exclusive})
+        if ((*object)["turn"] == name(kind)) return kind;
+    return std::nullopt;
+}
+
 Result<OpenRequest> open_request_from_json(std::string_view text) {
     return parsed<OpenRequest>(text, "request to open a call", [](const json& whole) {
         const auto& object = field(whole, "open");

@@ -1,7 +1,9 @@
 // The protocol between the tuner and the torch worker: one JSON object per line in both directions.
 // A request is {"open": {...}}, {"candidate": {...}} or {"close": {}}, which frees what the open
-// call holds on the GPU; a reply is the object itself, {} to the last. to_json returns a line
-// without its newline.
+// call holds on the GPU; a reply is the object itself, {} to the last. Before it replies, the
+// worker may ask {"turn": "exclusive"}, to time something alone on the GPU, or {"turn": "shared"},
+// when it has; it has nothing running there, and goes on after {}. to_json returns a line without
+// its newline.
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>
@@ -11,6 +13,7 @@
 #include <vector>
 
 #include "support/result.h"
+#include "support/shared_lock.h"
 #include "support/times.h"
 #include "target/torch_precision.h"
 #include "verify/finding.h"
@@ -98,6 +101,10 @@ nlohmann::json json_of(const CandidateReply&);
 bool is_open_request(std::string_view line);
 std::string close_request();
 bool is_close_request(std::string_view line);
+std::string turn_request(LockKind kind);
+// nullopt if the line asks for no turn.
+std::optional<LockKind> turn_requested(std::string_view line);
+inline constexpr std::string_view kTurnGiven = "{}";
 Result<OpenRequest> open_request_from_json(std::string_view);
 Result<OpenReply> open_reply_from_json(std::string_view);
 Result<CandidateRequest> candidate_request_from_json(std::string_view);

@@ -304,7 +304,7 @@ class Bench(unittest.TestCase):
 
         self.write(lambda module: module.up.weight.data.mul_(2))  # the package's own are others
 
-        def single(works, total_us=None):
+        def single(works, total_us=None, brief=False):
             results = [work() for work in works]
             for result in results[1:]:
                 torch.testing.assert_close(result, results[0], rtol=1e-5, atol=1e-6)

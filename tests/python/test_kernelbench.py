@@ -308,56 +308,48 @@ class KernelBench(unittest.TestCase):
         self.assertFalse([line for line in self.when() if line.startswith("ends") and "One" not in line])
 
 
-class Turns(unittest.TestCase):
-    """Who uses the GPU: python/fact/_turn.py, and what the evaluator is given."""
+class Judging(unittest.TestCase):
+    """How the evaluator uses the GPU beside others."""
 
     def setUp(self):
         folder = tempfile.TemporaryDirectory(prefix="fact-turn-")
         self.addCleanup(folder.cleanup)
-        changed = mock.patch.dict(os.environ, {"TMPDIR": folder.name, "CUDA_VISIBLE_DEVICES": "0"})
+        changed = mock.patch.dict(os.environ, {"TMPDIR": folder.name})
         changed.start()
         self.addCleanup(changed.stop)
-        self.file = pathlib.Path(folder.name) / f"fact-gpu-{os.getuid()}-5feceb66.lock"
-
-    def test_one_waits_for_the_other(self):
-        from fact._turn import Turn
-
-        order = []
-
-        def second():
-            with Turn("cuda:0"):
-                order.append("second")
-
-        thread = threading.Thread(target=second)
-        with contextlib.redirect_stderr(io.StringIO()) as said:
-            with Turn():
-                self.assertEqual(self.file.read_text(), f"{os.getpid()}\n")
-                with Turn("cpu"):
-                    thread.start()
-                    time.sleep(0.3)
-                order.append("first")
-            thread.join(10)
-        self.assertEqual(order, ["first", "second"])
-        self.assertEqual(said.getvalue(), f"waiting for process {os.getpid()} to finish with the GPU\n")
-        self.assertFalse(self.file.exists())
 
     def test_inputs_are_made_while_others_use_the_gpu(self):
         from fact._turn import Turn
 
-        seen = []
+        seen, asked = [], []
+        turn = Turn()
 
         def make_inputs():
-            seen.append(self.file.exists())
-            return ["x"]
+            seen.append(turn.kind)
+            return ["x", torch.ones(3)]
 
         evaluator = types.SimpleNamespace(load_original_model_and_inputs=lambda text: ("Model", "init", make_inputs))
-        turn = Turn()
-        loaded("judge").make_inputs_aside(evaluator, turn)
+        memory = types.SimpleNamespace(take=lambda tensors: asked.append((turn.kind, len(tensors))))
+        loaded("judge").make_inputs_aside(evaluator, turn, memory)
         with turn:
             model, init, inputs = evaluator.load_original_model_and_inputs("text")
-            self.assertEqual((model, init, inputs()), ("Model", "init", ["x"]))
-            self.assertTrue(self.file.exists())
-        self.assertEqual((seen, self.file.exists()), ([False], False))
+            self.assertEqual((model, init, inputs()[0]), ("Model", "init", "x"))
+            self.assertEqual(turn.kind, "shared")
+        self.assertEqual((seen, asked), ([None], [(None, 1)]))
+
+    def test_it_times_alone(self):
+        from fact._turn import Turn
+
+        turn = Turn()
+        judge = loaded("judge")
+        timing = types.SimpleNamespace(get_timing_function=lambda method: lambda x, more: (method, x, more, turn.kind))
+        evaluator = types.SimpleNamespace(timing=timing)
+        self.assertTrue(judge.times_apart(evaluator))
+        self.assertFalse(judge.times_apart(types.SimpleNamespace()))
+        judge.time_alone(evaluator, turn)
+        with turn:
+            self.assertEqual(timing.get_timing_function("event")(1, more=2), ("event", 1, 2, "exclusive"))
+            self.assertEqual(turn.kind, "shared")
 
 
 class Baselines(unittest.TestCase):
@@ -377,7 +369,7 @@ class Baselines(unittest.TestCase):
             times = [{"median_us": 3.0, "runs": 1}]
             with (
                 mock.patch.object(torch, "compile", fails),
-                mock.patch.object(_timing, "single", lambda works: [works[0]() is not None and times[0]]),
+                mock.patch.object(_timing, "single", lambda works, brief: [works[0]() is not None and times[0]]),
                 contextlib.redirect_stderr(io.StringIO()) as said,
             ):
                 self.assertEqual(loaded("baselines").times(str(source), "cpu"), {"eager": 3.0})

@@ -11,7 +11,7 @@ class Sustained(unittest.TestCase):
     """What is repeated, by stand-ins for the timers: works are numbers, their times in microseconds."""
 
     def repeatable(self, gpu, host, replay):
-        def single(works, total_us=None):
+        def single(works, total_us=None, brief=False):
             return [{"median_us": {"call": gpu, "graph": replay}[work]} for work in works]
 
         with (

@@ -3,31 +3,137 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
-#include <chrono>
+#include <cstdlib>
+#include <nlohmann/json.hpp>
 #include <thread>
+
+#include "stand_ins.h"
+#include "tune/gpu_memory.h"
 
 namespace fact::tune {
 namespace {
 
-TEST(GpuTurn, OneAtATime) {
-    auto first = gpu_turn("cuda");
-    ASSERT_TRUE(first) << first.error().text();
-    std::atomic<bool> mine = false;
+constexpr auto kMoment = std::chrono::milliseconds(100);
+
+TEST(GpuTurn, NobodyIsBesideOneWhoHasItAlone) {
+    GpuTurn first(GpuPart::time, "cuda", "first"), second(GpuPart::time, "cuda", "second");
+    ASSERT_TRUE(first.take(LockKind::shared));
+    ASSERT_TRUE(second.take(LockKind::shared));
+    EXPECT_EQ(second.held(), LockKind::shared);
+    std::atomic<bool> alone = false;
     std::thread other([&] {
-        const auto second = gpu_turn("cuda");
-        mine = second.ok();
+        // It lets go of its own share, or would wait for itself.
+        ASSERT_TRUE(second.take(LockKind::exclusive));
+        alone = true;
     });
-    std::this_thread::sleep_for(std::chrono::milliseconds(200));
-    EXPECT_FALSE(mine) << "the first one still measures";
-    first->reset();
+    std::this_thread::sleep_for(kMoment);
+    EXPECT_FALSE(alone);
+    GpuTurn memory(GpuPart::memory, "cuda", "first");
+    EXPECT_TRUE(memory.take(LockKind::exclusive)) << "memory is apart from time";
+    first.release();
+    EXPECT_FALSE(first.held());
     other.join();
-    EXPECT_TRUE(mine);
+    EXPECT_TRUE(alone);
 }
 
 TEST(GpuTurn, NobodyWaitsForACpu) {
-    const auto first = gpu_turn("cpu"), second = gpu_turn("cpu");
-    ASSERT_TRUE(first && second);
-    EXPECT_FALSE(first->has_value());
+    GpuTurn first(GpuPart::time, "cpu", ""), second(GpuPart::time, "cpu", "");
+    EXPECT_TRUE(first.take(LockKind::exclusive));
+    EXPECT_TRUE(second.take(LockKind::exclusive));
+    EXPECT_FALSE(second.held());
+}
+
+TEST(GpuTurn, AMovedOneKeepsWhatItHas) {
+    GpuTurn first(GpuPart::time, "cuda", "");
+    ASSERT_TRUE(first.take(LockKind::exclusive));
+    GpuTurn second = std::move(first);
+    EXPECT_EQ(second.held(), LockKind::exclusive);
+    second.release();
+    EXPECT_FALSE(second.held());
+}
+
+TEST(GpuTurn, OutOfMemory) {
+    EXPECT_TRUE(says_out_of_memory("CUDA out of memory. Tried to allocate 2.00 GiB"));
+    EXPECT_TRUE(says_out_of_memory("cuMemAlloc: CUDA_ERROR_OUT_OF_MEMORY"));
+    EXPECT_FALSE(says_out_of_memory("an illegal memory access was encountered"));
+    EXPECT_EQ(memory_share("/no/such/call.json"), MemoryShare::little);
+}
+
+class TurnLog : public StandIns {
+  protected:
+    void SetUp() override {
+        StandIns::SetUp();
+        setenv("FACT_TURN_LOG", path().c_str(), 1);
+    }
+    void TearDown() override { unsetenv("FACT_TURN_LOG"); }
+    fs::path path() const { return folder_.path() / "turns"; }
+    std::vector<nlohmann::json> entries() const {
+        std::vector<nlohmann::json> found;
+        const auto text = read_file(path());
+        std::istringstream lines(text ? *text : "");
+        for (std::string line; std::getline(lines, line);)
+            found.push_back(nlohmann::json::parse(line));
+        return found;
+    }
+    // "shared exclusive shared": the kinds in their order.
+    std::string kinds() const {
+        std::string text;
+        for (const auto& entry : entries()) {
+            if (!text.empty()) text += " | ";
+            text += entry["kind"].get<std::string>();
+        }
+        return text;
+    }
+    Candidate behaving(const std::string& behaviour) const {
+        Candidate c;
+        c.name = "s00";
+        c.source = "// behave:" + behaviour + "\n";
+        c.record.kernel = "linear";
+        c.record.arch = "sm90a";
+        Launch launch;
+        launch.entry = "linear";
+        launch.block = 128;
+        launch.grid = LinearGrid{};
+        c.record.launches = {launch};
+        return c;
+    }
+};
+
+TEST_F(TurnLog, HasALineForEachHold) {
+    {
+        GpuTurn turn(GpuPart::time, "cuda", "linear_0");
+        ASSERT_TRUE(turn.take(LockKind::shared));
+        ASSERT_TRUE(turn.take(LockKind::exclusive));
+        std::this_thread::sleep_for(kMoment);
+    }
+    const auto all = entries();
+    ASSERT_EQ(all.size(), 2u);
+    EXPECT_EQ(all[0]["kind"], "shared");
+    EXPECT_EQ(all[1]["kind"], "exclusive");
+    EXPECT_EQ(all[1]["who"], ::getpid());
+    EXPECT_EQ(all[1]["what"], "linear_0");
+    EXPECT_GE(all[1]["held_s"].get<double>(), 0.1);
+    EXPECT_GE(all[1]["waited_s"].get<double>(), 0.0);
+    EXPECT_GT(all[1]["when"].get<double>(), 1.7e9);
+}
+
+TEST_F(TurnLog, AWorkerHasTheGpuAloneOnlyWhileItTimes) {
+    options_.max_candidates = 4;
+    EXPECT_TRUE(realized({behaving("passed 90")}).realized);
+    EXPECT_EQ(asked("candidate"), 2);  // briefly, and to be proved
+    EXPECT_EQ(kinds(),
+              "shared | "                       // preparing the call
+              "shared | exclusive | shared | "  // proving, timing, proving with fresh inputs
+              "shared | exclusive | shared | "  // the same in full
+              "shared");                        // closing the call
+}
+
+TEST_F(TurnLog, ACallThatRanOutOfMemoryGetsAllThatOthersTake) {
+    options_.max_candidates = 4;
+    const auto r = realized({behaving("crowded 90")});
+    EXPECT_TRUE(r.realized) << r.why;
+    EXPECT_EQ(asked("open"), 3);  // the text, the call, and the call again
+    EXPECT_NE(kinds().find("memory, exclusive"), std::string::npos) << kinds();
 }
 
 }  // namespace

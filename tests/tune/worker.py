@@ -2,8 +2,9 @@
 """Speaks fact-worker's side of the protocol; a candidate's cubin is text that says how it behaves.
 
 passed MEDIAN, incorrect, hang, crash, garbage, grow (until it is killed), unplug (the GPU is gone from
-then on), or fluke MEDIAN (wrong when measured sustained); a fault the tuner asks for goes first, and
-code that says nothing passes. FAKE_OPEN: "error", "wrong-text" or "die".
+then on), crowded MEDIAN (out of memory at first), or fluke MEDIAN (wrong when measured sustained); a
+fault the tuner asks for goes first, and code that says nothing passes. What passes is timed alone.
+FAKE_OPEN: "error", "wrong-text" or "die".
 """
 import json
 import os
@@ -31,6 +32,11 @@ def reply(outcome, why="", median=0.0, sustained=0.0, runs=20):
             "baseline_sustained": timing(110.0, runs) if sustained else none}
 
 
+def turn(kind):
+    print(json.dumps({"turn": kind}), flush=True)
+    assert json.loads(sys.stdin.readline()) == {}
+
+
 def candidate(request):
     with open(request["record"]) as file:
         json.load(file)
@@ -54,17 +60,22 @@ def candidate(request):
         open(unplugged, "w").close()
         print("CUDA error: unspecified launch failure", file=sys.stderr, flush=True)
         os.kill(os.getpid(), signal.SIGABRT)
+    if behaviour == "crowded" and not os.path.exists(crowded):
+        open(crowded, "w").close()
+        return reply("crashed", "CUDA out of memory. Tried to allocate 2.00 GiB")
     if behaviour == "garbage":
         return "no JSON at all"
     if behaviour in ("incorrect", "wrong"):
         return reply("incorrect", "NaN in output 0")
     if behaviour == "fluke" and sustained:
         return reply("incorrect", "wrong when hot")
+    turn("exclusive")
+    turn("shared")
     return reply("passed", median=median, sustained=median + 3 if sustained else 0.0)
 
 
 log = os.environ["FAKE_LOG"]
-unplugged = log + ".unplugged"
+unplugged, crowded = log + ".unplugged", log + ".crowded"
 for line in sys.stdin:
     message = json.loads(line)
     with open(log, "a") as file:

@@ -1,4 +1,5 @@
 // How a session (session.h) proves and times a candidate.
+#include <c10/util/Exception.h>
 #include <fmt/format.h>
 #include <unistd.h>
 
@@ -103,6 +104,8 @@ const std::vector<Session::OtherSizes>& Session::other_sizes() {
             oracle->numbers(cases.front());  // here torch may object
             other_sizes_->push_back({std::move(resized.call), std::move(resized.note),
                                      std::move(*oracle), std::move(cases)});
+        } catch (const c10::OutOfMemoryError&) {
+            throw;
         } catch (const std::exception&) {  // torch rejects these sizes
         }
     }

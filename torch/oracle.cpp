@@ -144,7 +144,7 @@ Result<Oracle> Oracle::make(const graph::FusedCall& call, c10::Device device,
     oracle.tf32_ = tf32;
     oracle.call_ = call;
     oracle.device_ = device;
-    oracle.large_ = verify::case_bytes(call.original) > large;
+    oracle.large_ = verify::case_bytes(call.original).all() > large;
     oracle.buffers_ = std::move(buffers);
     oracle.normalised_ = normalised_inputs(call.original);
     auto eager = GraphExecutor::build(call.original, {device, {}});

@@ -14,6 +14,7 @@
 #include "graph/pt2_archive.h"
 #include "torch/difference.h"
 #include "torch/executor.h"
+#include "verify/case_bytes.h"
 #include "verify/protocol.h"
 
 namespace fact::exec {
@@ -52,7 +53,7 @@ class Oracle {
     // numbers from which on there are only those of one case at a time.
     static Result<Oracle> make(const graph::FusedCall& call, c10::Device device,
                                std::map<std::string, graph::Weight> buffers, bool tf32 = false,
-                               std::int64_t large = std::int64_t{2} << 30);
+                               std::int64_t large = verify::kLargeCase);
 
     const graph::FusedCall& call() const { return call_; }
 

@@ -55,6 +55,7 @@ std::string open(const std::string& line, std::optional<exec::Session>& session)
     } catch (const std::exception& error) {
         reply.error = exec::message_of(error);
     }
+    if (!reply.error.empty()) exec::free_unused_memory();  // which others may need
     return to_json(reply);
 }
 

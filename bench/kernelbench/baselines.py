@@ -19,12 +19,15 @@ def times(problem, device="cuda"):
     import torch
     from fact import _timing
     from fact._eager import tensors_of
-    from fact._turn import Memory, Turn, compiling_aside
+    from fact._gpu_memory import TIMED, Memory
+    from fact._turn import Turn, compiling_aside
     from fact.trace import load_model, to_device
 
     module, inputs = load_model(problem, training=True)
     tensors = [*module.parameters(), *module.buffers(), *tensors_of(inputs)]
-    with torch.no_grad(), Memory(device, tensors, "baselines"), Turn(device, "baselines") as turn:
+    memory, turn = Memory(device, "baselines"), Turn(device, "baselines")
+    memory.take(tensors, TIMED)
+    with torch.no_grad(), memory, turn:
         module, inputs = to_device(problem, module, inputs, device)
         modules = {"eager": module, "torch.compile": torch.compile(module)}
         works = {}

@@ -101,16 +101,21 @@ def make_inputs_aside(evaluator, turn, memory):
     if load is None:
         return
 
+    from fact._gpu_memory import TIMED
+
     def loaded(*words, **options):
         found = load(*words, **options)
         if found is None:
             return None
         *others, get_inputs = found
+        seen = []
 
         def inputs():
             with turn.aside():
                 made = get_inputs()
-                memory.take(tensors_in(made))
+                if not seen:
+                    memory.take(tensors_in(made), TIMED)
+                seen.append(True)
                 return made
 
         return (*others, inputs)
@@ -153,7 +158,8 @@ def judge(checkout, problem, solution):
     except ImportError as error:
         return {"why": f"the evaluator cannot be imported: {error}"}
     from fact._gpu_lock import EXCLUSIVE, SHARED
-    from fact._turn import Memory, Turn
+    from fact._gpu_memory import Memory
+    from fact._turn import Turn
 
     apart = times_apart(evaluator)
     turn, memory = Turn(what="evaluator", kind=SHARED if apart else EXCLUSIVE), Memory(what="evaluator")

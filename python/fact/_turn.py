@@ -1,17 +1,11 @@
 """Processes that share a GPU use it in turns: two at once would time each other's kernels. Where nothing
-is timed they use it side by side, as far as its memory suffices.
-
-Whoever wants both takes memory first.
-"""
+is timed they use it side by side, as far as its memory suffices (_gpu_memory.py)."""
 
 import contextlib
 import sys
 
-from fact._gpu_lock import EXCLUSIVE, SHARED, GpuLock
-
-# Of a module's weights and inputs. What runs beside each other with them, in f64 too, takes about eight
-# times as much.
-LITTLE_BYTES, SOME_BYTES = 256 << 20, 1 << 30
+from fact import _gpu_lock
+from fact._gpu_lock import EXCLUSIVE, SHARED
 
 
 class Turn:
@@ -20,17 +14,13 @@ class Turn:
     in the log."""
 
     def __init__(self, device="cuda", what="", kind=SHARED):
-        self._lock = GpuLock("turn", what) if str(device).startswith("cuda") else None
-        self._kind = kind
-
-    @property
-    def kind(self):
-        """How this process uses the GPU now: SHARED, EXCLUSIVE or None."""
-        return self._lock and self._lock.kind
+        self.kind = None  # how this process uses the GPU now: SHARED, EXCLUSIVE or None
+        self._file = _gpu_lock.lock_file("turn") if str(device).startswith("cuda") else None
+        self._what, self._first = what, kind
+        self._said = False
 
     def __enter__(self):
-        if self._lock:
-            self._lock.take(self._kind)
+        self.switch(self._first)
         return self
 
     def __exit__(self, *_):
@@ -39,13 +29,18 @@ class Turn:
     def switch(self, kind):
         """Goes on with another kind of use, others may have the GPU in between; None: without it, and
         without its memory that is free."""
-        if not self._lock or kind == self._lock.kind:
+        if not self._file or kind == self.kind:
             return
-        if self._lock.kind:
+        if self.kind:
             _settle(give_back=kind is None)
-            self._lock.release()
+            before, self.kind = self.kind, None
+            _gpu_lock.unlock(self._descriptor)
+            self._use.end(before, self._what)
         if kind:
-            self._lock.take(kind)
+            self._use = _gpu_lock.Use()
+            self._descriptor = _gpu_lock.take(self._file, kind, self._waiting)
+            self._use.begin()
+            self.kind = kind
 
     def alone(self):
         """Nobody else uses the GPU meanwhile, so that something may be timed."""
@@ -55,6 +50,11 @@ class Turn:
         """Lets others use the GPU while this process works on the CPU."""
         return self._using(None)
 
+    def _waiting(self):
+        if not self._said:
+            _gpu_lock.say(f"waiting for {_gpu_lock.holder(self._file)} to finish with the GPU")
+        self._said = True
+
     @contextlib.contextmanager
     def _using(self, kind):
         before = self.kind
@@ -63,31 +63,6 @@ class Turn:
             yield
         finally:
             self.switch(before)
-
-
-class Memory:
-    """`with Memory(device, tensors):` waits until the GPU's memory has room for what is computed with
-    these: little is never waited for, and nobody who needs much finds another one, or any who needs
-    some. On a CPU it does nothing."""
-
-    def __init__(self, device="cuda", tensors=(), what=""):
-        self._lock = GpuLock("memory", what) if str(device).startswith("cuda") else None
-        self._tensors = tensors
-
-    def __enter__(self):
-        self.take(self._tensors)
-        return self
-
-    def __exit__(self, *_):
-        if self._lock:
-            self._lock.release()
-
-    def take(self, tensors):
-        """For these, unless it has room for others already. Not while the GPU itself is held: whoever has
-        the memory may be waiting for that."""
-        size = sum(tensor.numel() * tensor.element_size() for tensor in tensors)
-        if self._lock and not self._lock.kind and size > LITTLE_BYTES:
-            self._lock.take(SHARED if size <= SOME_BYTES else EXCLUSIVE)
 
 
 @contextlib.contextmanager

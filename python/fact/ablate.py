@@ -13,7 +13,8 @@ from fact import _precision, _timing
 from fact._eager import call, tensors_of
 from fact._errors import BadInput, print_error
 from fact._files import write_failure, write_text
-from fact._turn import Memory, Turn
+from fact._gpu_memory import TIMED, Memory
+from fact._turn import Turn
 from fact.package import declared_namespaces, load
 from fact.trace import DTYPES, load_model, to_device
 
@@ -26,9 +27,11 @@ def run(source, packages, dtype=None, allow_tf32=False, training=False, device="
         _precision.allow_tf32()
     module, inputs = made
     tensors = [*module.parameters(), *module.buffers(), *tensors_of(inputs)]
-    with Memory(device, tensors, "ablation"), Turn(device, "ablation") as turn:
-        made = to_device(source, *made, device)
-        return _measured(source, *made, packages, device, turn, brief)
+    with Memory(device, "ablation") as memory:
+        memory.take(tensors, TIMED)
+        with Turn(device, "ablation") as turn:
+            made = to_device(source, *made, device)
+            return _measured(source, *made, packages, device, turn, brief)
 
 
 def _measured(source, original, inputs, packages, device, turn, brief):

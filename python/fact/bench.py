@@ -28,7 +28,8 @@ from fact._eager import MOST_INTERPRETED_FLOPS, Buffers, call, flops, repeats, t
 from fact._errors import BadInput, print_error
 from fact._files import write_failure, write_text
 from fact._status import fallback_notes, fallbacks
-from fact._turn import Memory, Turn, compiling_aside
+from fact._gpu_memory import COMPARED, TIMED, Memory
+from fact._turn import Turn, compiling_aside
 from fact.package import declared_namespaces, load, needs_weights
 from fact.trace import DTYPES, load_model, to_device
 
@@ -160,11 +161,9 @@ def _run(package, source, dtype, device, allow_tf32, training, peers, brief):
         # It takes seconds, in which others may have the GPU; a failure is the peers' own.
         with contextlib.suppress(Exception):
             from torch._inductor import compile_fx  # noqa: F401
-    module, inputs = made
-    tensors = [*module.parameters(), *module.buffers(), *tensors_of(inputs)]
-    with Memory(device, tensors, "bench"), Turn(device, "bench") as turn:
+    with Memory(device, "bench") as memory, Turn(device, "bench") as turn:
         made = to_device(source, *made, device)
-        return _measured(package, source, *made, dtype, device, allow_tf32, peers, brief, turn)
+        return _measured(package, source, *made, dtype, device, allow_tf32, peers, brief, turn, memory)
 
 
 def compile_peers(works, turn):
@@ -176,7 +175,7 @@ def compile_peers(works, turn):
                 work()
 
 
-def _measured(package, source, module, inputs, dtype, device, allow_tf32, peers, brief, turn):
+def _measured(package, source, module, inputs, dtype, device, allow_tf32, peers, brief, turn, memory):
     on_gpu = _is_gpu(device)
     settings = _precision.recorded()
     modules = modules_of(package, module, device, peers, brief)
@@ -196,6 +195,9 @@ def _measured(package, source, module, inputs, dtype, device, allow_tf32, peers,
     if on_gpu:
         compile_peers(works, turn)
         buffers.restore()
+        tensors = [*module.parameters(), *module.buffers(), *tensors_of(inputs)]
+        with turn.aside():
+            memory.take(tensors, COMPARED)
     if compared and not repeats(lambda: call(module, inputs, source), buffers):
         compared = False
         notes.append("the module draws random numbers: its results are not compared")
@@ -239,6 +241,7 @@ def _measured(package, source, module, inputs, dtype, device, allow_tf32, peers,
     del exact
     if on_gpu:
         torch.cuda.empty_cache()  # frees the memory of the f64 module for the others
+        memory.keep(tensors, TIMED)
     dtypes = [result.dtype for result in eager]
     good = "composed" not in found or agrees(found["composed"], found["eager"], dtypes)
     if not good and export_differs:

@@ -41,21 +41,28 @@ class Announcement {
     bool said_ = false;
 };
 
-// The descriptor of the file once it is locked.
-Result<int> locked(const fs::path& file, LockKind kind, Announcement& announcement) {
+// The descriptor of the file if it can be locked now; nullopt if others have locked it.
+Result<std::optional<int>> try_lock(const fs::path& file, LockKind kind) {
     const int operation = (kind == LockKind::shared ? LOCK_SH : LOCK_EX) | LOCK_NB;
     for (;;) {
         const int descriptor = ::open(file.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666);
         if (descriptor < 0) return cannot_lock(file, errno);
-        if (::flock(descriptor, operation) == 0) {
-            if (is_at(descriptor, file)) return descriptor;
-            ::close(descriptor);
-            continue;
-        }
+        const bool locked = ::flock(descriptor, operation) == 0;
         const int why = errno;
-        if (why == EWOULDBLOCK) announcement.waiting();
+        if (locked && is_at(descriptor, file)) return std::optional(descriptor);
         ::close(descriptor);
-        if (why != EWOULDBLOCK && why != EINTR) return cannot_lock(file, why);
+        if (locked || why == EINTR) continue;
+        if (why != EWOULDBLOCK) return cannot_lock(file, why);
+        return std::optional<int>();
+    }
+}
+
+Result<int> locked(const fs::path& file, LockKind kind, Announcement& announcement) {
+    for (;;) {
+        const auto descriptor = try_lock(file, kind);
+        if (!descriptor) return descriptor.error();
+        if (*descriptor) return **descriptor;
+        announcement.waiting();
         if (interrupted()) return Error{"interrupted", {}};
         std::this_thread::sleep_for(kShortPause);
     }
@@ -99,6 +106,14 @@ Result<SharedLock> SharedLock::take(const fs::path& file, LockKind kind, std::st
     if (!taken) return taken.error();
     write_process_id(*taken);
     return SharedLock(*taken);
+}
+
+Result<std::optional<SharedLock>> SharedLock::try_take(const fs::path& file, LockKind kind) {
+    const auto taken = try_lock(file, kind);
+    if (!taken) return taken.error();
+    if (!*taken) return std::optional<SharedLock>();
+    write_process_id(**taken);
+    return std::optional(SharedLock(**taken));
 }
 
 }  // namespace fact

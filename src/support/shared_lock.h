@@ -3,6 +3,7 @@
 #pragma once
 
 #include <filesystem>
+#include <optional>
 #include <string_view>
 
 #include "support/result.h"
@@ -21,6 +22,10 @@ class SharedLock {
     // others share would let a third take it alone.
     static Result<SharedLock> take(const std::filesystem::path& file, LockKind kind,
                                    std::string_view what);
+
+    // Without waiting, and without regard to those who wait; nullopt if others have it.
+    static Result<std::optional<SharedLock>> try_take(const std::filesystem::path& file,
+                                                      LockKind kind);
 
     SharedLock(SharedLock&& other) noexcept;
     SharedLock& operator=(SharedLock&& other) noexcept;

@@ -10,7 +10,6 @@
 
 #include "support/memory.h"
 #include "tune/gpu_gone.h"
-#include "tune/gpu_memory.h"
 
 namespace fact::tune {
 
@@ -97,8 +96,8 @@ Result<WorkerSession> WorkerSession::open(std::string worker, verify::OpenReques
     session.request_ = std::move(request);
     session.open_deadline_ = deadline;
     const auto& device = session.request_.device;
-    session.memory_ = GpuTurn(GpuPart::memory, device, call_name(session.request_));
-    session.turn_ = GpuTurn(GpuPart::time, device, call_name(session.request_));
+    session.memory_ = GpuMemory(device, call_name(session.request_));
+    session.turn_ = GpuTurn(device, call_name(session.request_));
     const auto memory = worker_memory();
     if (!memory) return memory.error();
     session.memory_bytes_ = *memory;
@@ -154,25 +153,12 @@ Result<> WorkerSession::start_worker() {
     return Ok{};
 }
 
-Result<> WorkerSession::take_memory() {
-    if (memory_.held()) return Ok{};
-    switch (memory_share(request_.call)) {
-        case MemoryShare::little:
-            return Ok{};
-        case MemoryShare::some:
-            return memory_.take(LockKind::shared);
-        case MemoryShare::much:
-            return memory_.take(LockKind::exclusive);
-    }
-    throw InternalError("no such share of the memory");
-}
-
 Result<bool> WorkerSession::take_all_memory() {
-    if (request_.device == "cpu" || memory_.held() == LockKind::exclusive) return false;
+    if (request_.device == "cpu" || memory_.held() == kMemoryShares) return false;
     // Others wait for what this one holds.
     if (process_) process_->kill();
     turn_.release();
-    if (auto taken = memory_.take(LockKind::exclusive); !taken) return taken.error();
+    if (auto taken = memory_.take(kMemoryShares); !taken) return taken.error();
     return true;
 }
 
@@ -186,7 +172,8 @@ Result<verify::OpenReply> WorkerSession::start() {
 
 Result<verify::OpenReply> WorkerSession::start_once() {
     if (auto started = start_worker(); !started) return started.error();
-    if (auto taken = take_memory(); !taken) return taken.error();
+    if (!memory_.held())
+        if (auto taken = memory_.take(memory_shares(request_.call)); !taken) return taken.error();
     // So that a deadline begins when it is this run's turn.
     if (auto taken = turn_.take(LockKind::shared); !taken) return taken.error();
     on_gpu_ = request_.device != "cpu";

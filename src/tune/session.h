@@ -7,6 +7,7 @@
 #include <string>
 
 #include "support/subprocess.h"
+#include "tune/gpu_memory.h"
 #include "tune/gpu_turn.h"
 #include "verify/protocol.h"
 
@@ -24,9 +25,9 @@ struct IdleWorker {
 };
 
 // A session uses the GPU together with those of other runs while it answers, and alone while it
-// times something. What a large call needs of the GPU's memory no other large one would find beside
-// it, so it has that from the moment it is prepared until the session ends; so has a call that ran
-// out of memory beside others.
+// times something. It has room in the GPU's memory from the moment that the call is prepared there
+// until its end; a call that ran out of memory nevertheless is tried once more with all that other
+// sessions take.
 class WorkerSession {
   public:
     // Prepares the call in a worker: the idle one, if there is one, else a new one. The text is
@@ -60,7 +61,6 @@ class WorkerSession {
     Result<verify::OpenReply> start_once();
     Result<verify::CandidateReply> measure_once(const verify::CandidateRequest& request,
                                                 Seconds deadline);
-    Result<> take_memory();
     // Whether there is more memory than in the attempt that failed, because others leave theirs.
     Result<bool> take_all_memory();
     // Gives the worker the turns that it asks for before it answers.
@@ -72,7 +72,8 @@ class WorkerSession {
     std::uint64_t memory_bytes_ = 0;
     IdleWorker* idle_ = nullptr;
     std::optional<LineProcess> process_;
-    GpuTurn memory_, turn_;
+    GpuMemory memory_;
+    GpuTurn turn_;
     bool on_gpu_ = false;  // whether the worker holds anything there
     verify::OpenReply opened_;
     Seconds prepared_in_{};

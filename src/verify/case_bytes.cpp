@@ -2,15 +2,17 @@
 
 namespace fact::verify {
 
-std::int64_t case_bytes(const graph::Graph& graph) {
-    std::int64_t bytes = 0;
-    for (const auto& input : graph.inputs)
-        if (const auto& type = graph[input.value].type)
-            bytes += graph::storage_length(type->sizes, type->strides) * info(type->dtype).bytes;
-    for (const auto& output : graph.outputs)
-        if (const auto& type = graph[*output.value].type)
-            bytes +=
-                graph::storage_length(type->sizes, type->strides) * (info(type->dtype).bytes + 8);
+CaseBytes case_bytes(const graph::Graph& original) {
+    CaseBytes bytes;
+    const auto length = [](const graph::TensorType& type) {
+        return graph::storage_length(type.sizes, type.strides);
+    };
+    for (const auto& input : original.inputs)
+        if (const auto& type = original[input.value].type)
+            bytes.inputs += length(*type) * info(type->dtype).bytes;
+    for (const auto& output : original.outputs)
+        if (const auto& type = original[*output.value].type)
+            bytes.results += length(*type) * (info(type->dtype).bytes + 8);
     return bytes;
 }
 

@@ -329,13 +329,13 @@ class Judging(unittest.TestCase):
             return ["x", torch.ones(3)]
 
         evaluator = types.SimpleNamespace(load_original_model_and_inputs=lambda text: ("Model", "init", make_inputs))
-        memory = types.SimpleNamespace(take=lambda tensors: asked.append((turn.kind, len(tensors))))
+        memory = types.SimpleNamespace(take=lambda tensors, times: asked.append((turn.kind, len(tensors))))
         loaded("judge").make_inputs_aside(evaluator, turn, memory)
         with turn:
             model, init, inputs = evaluator.load_original_model_and_inputs("text")
-            self.assertEqual((model, init, inputs()[0]), ("Model", "init", "x"))
+            self.assertEqual((model, init, inputs()[0], inputs()[0]), ("Model", "init", "x", "x"))
             self.assertEqual(turn.kind, "shared")
-        self.assertEqual((seen, asked), ([None], [(None, 1)]))
+        self.assertEqual((seen, asked), ([None] * 2, [(None, 1)]))
 
     def test_it_times_alone(self):
         from fact._turn import Turn

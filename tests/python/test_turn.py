@@ -11,12 +11,14 @@ import sys
 import tempfile
 import threading
 import time
+import types
 import unittest
 from unittest import mock
 
 from built import ROOT
-from fact import _turn
-from fact._turn import EXCLUSIVE, Memory, Turn
+from fact import _gpu_memory, _turn
+from fact._gpu_memory import Memory
+from fact._turn import EXCLUSIVE, Turn
 
 # Says when it has the GPU, and keeps it until it is told to end.
 HOLDER = """
@@ -28,7 +30,9 @@ with Turn("cuda", "a holder", sys.argv[1]):
 """
 
 
-class Turns(unittest.TestCase):
+class GpuFiles(unittest.TestCase):
+    """Locks in a folder of the test's own."""
+
     def setUp(self):
         folder = tempfile.TemporaryDirectory(prefix="fact-turn-")
         self.addCleanup(folder.cleanup)
@@ -40,6 +44,11 @@ class Turns(unittest.TestCase):
         self.addCleanup(changed.stop)
         self.file = self.folder / f"fact-gpu-{os.getuid()}-5feceb66.turn"
 
+    def kinds(self):
+        return [(line["what"], line["kind"]) for line in map(json.loads, self.log.read_text().splitlines())]
+
+
+class Turns(GpuFiles):
     def holder(self, kind):
         """Another process that wants the GPU."""
         path = os.pathsep.join([str(ROOT / "python"), os.environ.get("PYTHONPATH", "")])
@@ -57,9 +66,6 @@ class Turns(unittest.TestCase):
 
     def has_it(self, process):
         self.assertTrue(process.stdout.readline())
-
-    def kinds(self):
-        return [(line["what"], line["kind"]) for line in map(json.loads, self.log.read_text().splitlines())]
 
     def test_one_waits_for_the_other(self):
         order = []
@@ -208,22 +214,38 @@ class Turns(unittest.TestCase):
                 self.assertEqual(turn.kind, "exclusive")
             self.assertEqual(turn.kind, "shared")
 
-    def test_memory(self):
-        class Tensor:
-            def __init__(self, gib):
-                self.gib = gib
 
-            def numel(self):
-                return int(self.gib * 2**28)
+class Room(GpuFiles):
+    """In the GPU's memory: python/fact/_gpu_memory.py."""
 
-            def element_size(self):
-                return 4
+    def test_what_is_counted(self):
+        def tensors(gib):
+            return [types.SimpleNamespace(numel=lambda: int(gib * 2**27), element_size=lambda: 4)] * 2
 
-        for gib, kinds in ((0.1, []), (0.5, ["memory, shared"]), (2, ["memory, exclusive"])):
-            with self.subTest(gib=gib), Memory("cuda", [Tensor(gib / 2)] * 2, "bench"):
-                pass
-            self.assertEqual(self.kinds() if self.log.exists() else [], [("bench", kind) for kind in kinds])
-            self.log.unlink(missing_ok=True)
+        self.assertEqual([_gpu_memory.shares(tensors(gib), 4) for gib in (0.1, 1, 4, 5, 100)], [0, 1, 1, 2, 8])
+        with Memory() as memory, Memory("cpu") as on_cpu:
+            memory.take(tensors(0.1), 4)
+            on_cpu.take(tensors(1), 4)
+        self.assertFalse(self.log.exists())
+
+    def test_it_is_shared_out(self):
+        share = types.SimpleNamespace(numel=lambda: 16 << 30, element_size=lambda: 1)
+        first, second = Memory(what="first"), Memory(what="second")
+        first.take([share], 5)
+        second.take([share], 3)
+        thread = threading.Thread(target=lambda: second.take([share], 8))
+        with contextlib.redirect_stderr(io.StringIO()) as said:
+            thread.start()
+            time.sleep(0.2)
+            self.assertTrue(thread.is_alive())
+            first.keep([share], 2)
+            self.assertTrue(thread.is_alive())
+            first.release()
+            thread.join(10)
+        self.assertFalse(thread.is_alive())
+        second.release()
+        self.assertEqual(said.getvalue(), "waiting for other runs to leave room on the GPU\n")
+        self.assertEqual(self.kinds(), [("second", "memory 3/8"), ("first", "memory 5/8"), ("second", "memory 8/8")])
 
 
 if __name__ == "__main__":

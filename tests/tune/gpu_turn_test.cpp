@@ -16,7 +16,7 @@ namespace {
 constexpr auto kMoment = std::chrono::milliseconds(100);
 
 TEST(GpuTurn, NobodyIsBesideOneWhoHasItAlone) {
-    GpuTurn first(GpuPart::time, "cuda", "first"), second(GpuPart::time, "cuda", "second");
+    GpuTurn first("cuda", "first"), second("cuda", "second");
     ASSERT_TRUE(first.take(LockKind::shared));
     ASSERT_TRUE(second.take(LockKind::shared));
     EXPECT_EQ(second.held(), LockKind::shared);
@@ -28,8 +28,6 @@ TEST(GpuTurn, NobodyIsBesideOneWhoHasItAlone) {
     });
     std::this_thread::sleep_for(kMoment);
     EXPECT_FALSE(alone);
-    GpuTurn memory(GpuPart::memory, "cuda", "first");
-    EXPECT_TRUE(memory.take(LockKind::exclusive)) << "memory is apart from time";
     first.release();
     EXPECT_FALSE(first.held());
     other.join();
@@ -37,14 +35,14 @@ TEST(GpuTurn, NobodyIsBesideOneWhoHasItAlone) {
 }
 
 TEST(GpuTurn, NobodyWaitsForACpu) {
-    GpuTurn first(GpuPart::time, "cpu", ""), second(GpuPart::time, "cpu", "");
+    GpuTurn first("cpu", ""), second("cpu", "");
     EXPECT_TRUE(first.take(LockKind::exclusive));
     EXPECT_TRUE(second.take(LockKind::exclusive));
     EXPECT_FALSE(second.held());
 }
 
 TEST(GpuTurn, AMovedOneKeepsWhatItHas) {
-    GpuTurn first(GpuPart::time, "cuda", "");
+    GpuTurn first("cuda", "");
     ASSERT_TRUE(first.take(LockKind::exclusive));
     GpuTurn second = std::move(first);
     EXPECT_EQ(second.held(), LockKind::exclusive);
@@ -52,11 +50,29 @@ TEST(GpuTurn, AMovedOneKeepsWhatItHas) {
     EXPECT_FALSE(second.held());
 }
 
-TEST(GpuTurn, OutOfMemory) {
+TEST(GpuMemory, IsSharedOut) {
     EXPECT_TRUE(says_out_of_memory("CUDA out of memory. Tried to allocate 2.00 GiB"));
     EXPECT_TRUE(says_out_of_memory("cuMemAlloc: CUDA_ERROR_OUT_OF_MEMORY"));
     EXPECT_FALSE(says_out_of_memory("an illegal memory access was encountered"));
-    EXPECT_EQ(memory_share("/no/such/call.json"), MemoryShare::little);
+    EXPECT_EQ(memory_shares("/no/such/call.json"), 0);
+
+    GpuMemory first("cuda", ""), second("cuda", "");
+    ASSERT_TRUE(first.take(5));
+    ASSERT_TRUE(second.take(3));
+    EXPECT_EQ(first.held() + second.held(), kMemoryShares);
+    std::atomic<bool> all = false;
+    std::thread other([&] {
+        ASSERT_TRUE(second.take(kMemoryShares));  // lets go of its own
+        all = true;
+    });
+    std::this_thread::sleep_for(kMoment);
+    EXPECT_FALSE(all);
+    GpuMemory none("cuda", ""), on_cpu("cpu", "");
+    EXPECT_TRUE(none.take(0)) << "little is not waited for";
+    EXPECT_TRUE(on_cpu.take(kMemoryShares));
+    first.release();
+    other.join();
+    EXPECT_EQ(second.held(), kMemoryShares);
 }
 
 class TurnLog : public StandIns {
@@ -75,7 +91,7 @@ class TurnLog : public StandIns {
             found.push_back(nlohmann::json::parse(line));
         return found;
     }
-    // "shared exclusive shared": the kinds in their order.
+    // "shared | exclusive": the kinds in their order.
     std::string kinds() const {
         std::string text;
         for (const auto& entry : entries()) {
@@ -101,7 +117,7 @@ class TurnLog : public StandIns {
 
 TEST_F(TurnLog, HasALineForEachHold) {
     {
-        GpuTurn turn(GpuPart::time, "cuda", "linear_0");
+        GpuTurn turn("cuda", "linear_0");
         ASSERT_TRUE(turn.take(LockKind::shared));
         ASSERT_TRUE(turn.take(LockKind::exclusive));
         std::this_thread::sleep_for(kMoment);
@@ -133,7 +149,7 @@ TEST_F(TurnLog, ACallThatRanOutOfMemoryGetsAllThatOthersTake) {
     const auto r = realized({behaving("crowded 90")});
     EXPECT_TRUE(r.realized) << r.why;
     EXPECT_EQ(asked("open"), 3);  // the text, the call, and the call again
-    EXPECT_NE(kinds().find("memory, exclusive"), std::string::npos) << kinds();
+    EXPECT_NE(kinds().find("memory 8/8"), std::string::npos) << kinds();
 }
 
 }  // namespace

@@ -116,7 +116,7 @@ std::string effort_count(std::string& text) {
 
 void add_effort(CLI::App& app, tune::Effort& effort) {
     app.add_option("--effort", effort,
-                   "quick (4 candidates per family, no sustained times of the whole module), "
+                   "quick (4 candidates per family, fewer runs, no sustained times), "
                    "normal (16, the default with a GPU; one without), "
                    "max (64), or a number")
         ->transform(CLI::Validator(effort_count, "quick|normal|max|N"));

@@ -173,7 +173,7 @@ class Bench(unittest.TestCase):
 
         timing = {"median_us": 10.0, "low_us": 9.0, "high_us": 11.0, "runs": 3}
         stand_ins = {
-            "single": lambda works, total_us=None: [timing for _ in works],
+            "single": lambda works, total_us=None, brief=False: [timing for _ in works],
             "sustained": lambda works: [timing for _ in works],
             "repeatable": lambda work: _timing.Repeatable(work, "calls"),
             "peak_bytes": lambda work: 1,

@@ -58,13 +58,15 @@ bool accept(const Result<Verdict>& step, CandidateReply& reply) {
     return step->passed();
 }
 
-Result<Verdict> check_cases(ProofBench& bench, const std::vector<Case>& cases) {
-    for (const auto& drawn : cases)
+}  // namespace
+
+Result<Verdict> Session::check_cases(ProofBench& bench, const std::vector<Case>& cases) const {
+    for (const auto& drawn : cases) {
         if (auto found = bench.check(drawn); !found || !found->passed()) return found;
+        turns_->rest();
+    }
     return Verdict{};
 }
-
-}  // namespace
 
 Result<Verdict> Session::prove_before_timing(ProofBench& bench, Proof proof) {
     if (proof == Proof::quick) {
@@ -76,7 +78,9 @@ Result<Verdict> Session::prove_before_timing(ProofBench& bench, Proof proof) {
     }
     if (auto found = check_cases(bench, cases_); !found || !found->passed()) return found;
     if (auto found = bench.check_independence(); !found || !found->passed()) return found;
+    turns_->rest();
     if (auto found = bench.check_repeats(); !found || !found->passed()) return found;
+    turns_->rest();
     return bench.check_elsewhere();
 }
 
@@ -159,8 +163,7 @@ Result<Verdict> Session::prove_other_sizes(const KernelFor& kernel_for, std::str
     return Verdict{};
 }
 
-void Session::time(ProofBench& bench, const CandidateRequest& request, const TakeTurn& take_turn,
-                   CandidateReply& reply) {
+void Session::time(ProofBench& bench, const CandidateRequest& request, CandidateReply& reply) {
     const auto inputs = bench.timed_inputs();
     const auto launch = [&] {
         const auto done = bench.launch_timed();
@@ -176,8 +179,7 @@ void Session::time(ProofBench& bench, const CandidateRequest& request, const Tak
     const std::vector<Work> works{launch, oracle_->baseline(inputs)};
     const Work between = [&] { bench.disturb(); };
     for (const auto& work : works) work();  // the first runs load code: others need not wait
-    synchronize_all(device_);
-    take_turn(LockKind::exclusive);
+    turns_->alone();
     const auto single = time_single(works, device_, request.single_ms, between);
     reply.single = single[0];
     reply.baseline_single = single[1];
@@ -187,12 +189,11 @@ void Session::time(ProofBench& bench, const CandidateRequest& request, const Tak
         reply.sustained = sustained[0];
         reply.baseline_sustained = sustained[1];
     }
-    synchronize_all(device_);
-    take_turn(LockKind::shared);
+    turns_->together();
 }
 
 CandidateReply Session::measure_launched(const CandidateRequest& request,
-                                         const KernelFor& kernel_for, const TakeTurn& take_turn) {
+                                         const KernelFor& kernel_for) {
     CandidateReply reply;
     const auto kernel = kernel_for(call_);
     if (!kernel) return reply_of(Outcome::unsupported, kernel.error().text());
@@ -207,7 +208,7 @@ CandidateReply Session::measure_launched(const CandidateRequest& request,
     if (passed && request.proof == Proof::full)
         passed = accept(prove_other_sizes(kernel_for, reply.note), reply);
     if (passed) {
-        time(bench, request, take_turn, reply);
+        time(bench, request, reply);
         passed = accept(bench.check_timed(), reply) &&
                  accept(prove_after_timing(bench, request.proof), reply);
     }
@@ -215,7 +216,8 @@ CandidateReply Session::measure_launched(const CandidateRequest& request,
     return reply;
 }
 
-CandidateReply Session::measure(const CandidateRequest& request, const TakeTurn& take_turn) {
+CandidateReply Session::measure(const CandidateRequest& request) {
+    turns_->begin();
     if (device_.is_cpu()) {
         if (request.fault == "crash") std::abort();
         while (request.fault == "hang") sleep(1000);
@@ -226,7 +228,7 @@ CandidateReply Session::measure(const CandidateRequest& request, const TakeTurn&
             if (!kernel) return kernel.error();
             return (*simulated)(launch_of(std::move(*kernel)));
         };
-        return measure_launched(request, kernel_for, take_turn);
+        return measure_launched(request, kernel_for);
     }
     auto loaded = load_compiled(request.cubin, request.record);
     if (!loaded) return reply_of(Outcome::unsupported, loaded.error().text());
@@ -236,7 +238,7 @@ CandidateReply Session::measure(const CandidateRequest& request, const TakeTurn&
         if (!kernel) return kernel.error();
         return launch_of(std::move(*kernel));
     };
-    auto reply = measure_launched(request, kernel_for, take_turn);
+    auto reply = measure_launched(request, kernel_for);
     synchronize_all(device_);
     return reply;
 }

@@ -237,7 +237,9 @@ const Numbers& Oracle::numbers(const Case& drawn) const {
     Numbers fresh;
     fresh.inputs = inputs(drawn);
     compute_results(fresh);
-    return made.emplace(std::move(fresh));
+    made.emplace(std::move(fresh));
+    if (after_making_) after_making_();
+    return *made;
 }
 
 Tensors Oracle::inputs(const Case& drawn) const {

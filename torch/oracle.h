@@ -56,6 +56,8 @@ class Oracle {
                                std::int64_t large = verify::kLargeCase);
 
     const graph::FusedCall& call() const { return call_; }
+    // Is called when the numbers of a case have been made, which may have taken long.
+    void after_making(std::function<void()> call) { after_making_ = std::move(call); }
 
     // Whether only one case's numbers are kept at a time.
     bool large() const { return large_; }
@@ -100,6 +102,7 @@ class Oracle {
     std::map<std::string, graph::Weight> buffers_;
     bool tf32_ = false;
     bool large_ = false;  // the numbers of several cases do not fit into the GPU's memory
+    std::function<void()> after_making_;
     mutable std::weak_ptr<std::optional<Numbers>> at_hand_;  // the last ones of a large call
     std::set<std::string> normalised_;  // inputs that reach a norm without a product in between
     std::optional<GraphExecutor> eager_, exact_, rounding_;

@@ -6,7 +6,8 @@
 
 namespace fact::exec {
 
-Result<Session> Session::open(const verify::OpenRequest& request, verify::OpenReply& reply) {
+Result<Session> Session::open(const verify::OpenRequest& request, const Turns::Take& take_turn,
+                              verify::OpenReply& reply) {
     Session session;
     session.request_ = request;
     auto call = read_call(request.call);
@@ -33,6 +34,7 @@ Result<Session> Session::open(const verify::OpenRequest& request, verify::OpenRe
         reply.note = checked->small.note;
         if (!on_gpu) {
             session.call_ = std::move(checked->small.call);
+            session.turns_ = std::make_shared<Turns>(session.device_, take_turn);
             session.oracle_ = std::move(checked->small.oracle);
             session.cases_ = std::move(checked->small.cases);
             return session;
@@ -44,7 +46,9 @@ Result<Session> Session::open(const verify::OpenRequest& request, verify::OpenRe
     auto oracle = Oracle::make(session.call_, session.device_, buffers,
                                session.reference_precision_.tf32.anywhere());
     if (!oracle) return oracle.error();
+    session.turns_ = std::make_shared<Turns>(session.device_, take_turn);
     session.oracle_ = std::move(*oracle);
+    session.oracle_->after_making([turns = session.turns_] { turns->rest(); });
     session.cases_ = draw_cases(*session.oracle_, session.text_, request.authored);
     session.oracle_->numbers(session.cases_.front());  // what does not fit into memory is said here
     synchronize_all(session.device_);

@@ -3,7 +3,6 @@
 // open() is in session.cpp, everything else in measure.cpp.
 #pragma once
 
-#include <functional>
 #include <memory>
 #include <optional>
 
@@ -11,6 +10,7 @@
 #include "torch/oracle.h"
 #include "torch/precision.h"
 #include "torch/proof.h"
+#include "torch/turns.h"
 #include "verify/protocol.h"
 
 namespace fact::exec {
@@ -19,17 +19,13 @@ class Session {
   public:
     // Reads the call and the kernel text. On the CPU the call is shrunk to extents that the
     // interpreter can handle; on a GPU, only the check of the text uses shrunk extents.
-    static Result<Session> open(const verify::OpenRequest& request, verify::OpenReply& reply);
-
-    // Waits until this process may use the GPU alone, or together with others.
-    using TakeTurn = std::function<void(LockKind)>;
+    // `take_turn` is called while nothing runs there, now and in measure().
+    static Result<Session> open(const verify::OpenRequest& request, const Turns::Take& take_turn,
+                                verify::OpenReply& reply);
 
     // Proves and times a compiled kernel as docs/verification.md says. On the CPU the interpreter
-    // takes its place, and nothing is timed; on a GPU it is timed between take_turn(exclusive) and
-    // take_turn(shared), and nothing runs there while these wait, nor in the end. Throws what torch
-    // throws if the GPU fails.
-    verify::CandidateReply measure(const verify::CandidateRequest& request,
-                                   const TakeTurn& take_turn);
+    // takes its place, and nothing is timed. Throws what torch throws if the GPU fails.
+    verify::CandidateReply measure(const verify::CandidateRequest& request);
 
   private:
     // The call with other extents, which torch accepts.
@@ -44,13 +40,14 @@ class Session {
 
     Session() = default;
     verify::CandidateReply measure_launched(const verify::CandidateRequest& request,
-                                            const KernelFor& kernel_for, const TakeTurn& take_turn);
+                                            const KernelFor& kernel_for);
+    Result<verify::Verdict> check_cases(ProofBench& bench, const std::vector<Case>& cases) const;
     Result<verify::Verdict> prove_before_timing(ProofBench& bench, verify::Proof proof);
     Result<verify::Verdict> prove_after_timing(ProofBench& bench, verify::Proof proof);
     Result<verify::Verdict> prove_other_sizes(const KernelFor& kernel_for, std::string& note);
     const std::vector<OtherSizes>& other_sizes();
     bool text_holds(const OtherSizes& other) const;
-    void time(ProofBench& bench, const verify::CandidateRequest& request, const TakeTurn& take_turn,
+    void time(ProofBench& bench, const verify::CandidateRequest& request,
               verify::CandidateReply& reply);
 
     verify::OpenRequest request_;
@@ -60,6 +57,7 @@ class Session {
     TorchPrecision reference_precision_;   // the settings of everything but the timing
     std::shared_ptr<const void> mapping_;  // the archive's file in memory, where buffers_ are
     std::map<std::string, graph::Weight> buffers_;
+    std::shared_ptr<Turns> turns_;
     std::optional<Oracle> oracle_;
     std::vector<Case> cases_;
     // Made when first needed, and the same for every candidate. The first two are shown only after

@@ -38,7 +38,14 @@ void write_line(int file, std::string line) {
     }
 }
 
-std::string open(const std::string& line, std::optional<exec::Session>& session) {
+// Asks for the turn on standard output, and waits for it on standard input.
+void take_turn(int replies, LockKind kind) {
+    write_line(replies, verify::turn_request(kind));
+    std::string given;
+    if (!std::getline(std::cin, given)) std::_Exit(1);  // the asker is gone
+}
+
+std::string open(const std::string& line, std::optional<exec::Session>& session, int replies) {
     verify::OpenReply reply;
     session.reset();  // frees its tensors before the next call's are made
     try {
@@ -46,7 +53,8 @@ std::string open(const std::string& line, std::optional<exec::Session>& session)
         if (!request) {
             reply.error = request.error().text();
         } else {
-            auto opened = exec::Session::open(*request, reply);
+            auto opened = exec::Session::open(
+                *request, [replies](LockKind kind) { take_turn(replies, kind); }, reply);
             if (opened)
                 session = std::move(*opened);
             else
@@ -64,14 +72,7 @@ struct Answer {
     bool last = false;  // the worker ends: the GPU context may be broken
 };
 
-// Asks for the turn on standard output, and waits for it on standard input.
-void take_turn(int replies, LockKind kind) {
-    write_line(replies, verify::turn_request(kind));
-    std::string given;
-    if (!std::getline(std::cin, given)) std::_Exit(1);  // the asker is gone
-}
-
-Answer measure(const std::string& line, std::optional<exec::Session>& session, int replies) {
+Answer measure(const std::string& line, std::optional<exec::Session>& session) {
     verify::CandidateReply reply;
     const auto request = verify::candidate_request_from_json(line);
     if (!request || !session) {
@@ -80,8 +81,7 @@ Answer measure(const std::string& line, std::optional<exec::Session>& session, i
         return {to_json(reply), false};
     }
     try {
-        const auto take = [&](LockKind kind) { take_turn(replies, kind); };
-        return {to_json(session->measure(*request, take)), false};
+        return {to_json(session->measure(*request)), false};
     } catch (const std::exception& error) {
         reply.outcome = verify::Outcome::crashed;
         reply.why = exec::message_of(error);
@@ -98,7 +98,7 @@ int main() {
     for (std::string line; std::getline(std::cin, line);) {
         if (line.empty()) continue;
         if (verify::is_open_request(line)) {
-            write_line(replies, open(line, session));
+            write_line(replies, open(line, session, replies));
             continue;
         }
         if (verify::is_close_request(line)) {
@@ -107,7 +107,7 @@ int main() {
             write_line(replies, "{}");
             continue;
         }
-        const auto answer = measure(line, session, replies);
+        const auto answer = measure(line, session);
         write_line(replies, answer.line);
         if (answer.last) std::_Exit(1);
     }

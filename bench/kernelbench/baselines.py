@@ -39,6 +39,7 @@ def times(problem, device="cuda"):
                 print(f"{name} fails: {error}", file=sys.stderr)
                 continue
             works[name] = lambda one=one: one(*inputs)
+            turn.rest()
         with turn.alone():
             measured = _timing.single(list(works.values()), brief=True) if works else []
     return {name: one["median_us"] for name, one in zip(works, measured)}

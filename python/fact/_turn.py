@@ -7,6 +7,7 @@ import sys
 from fact import _gpu_lock
 from fact._gpu_lock import EXCLUSIVE, SHARED
 
+LONG_TURN = 0.3  # seconds
 
 class Turn:
     """`with Turn(device):` waits until nobody times anything on the GPU, and until it ends nobody does;
@@ -33,14 +34,19 @@ class Turn:
             return
         if self.kind:
             _settle(give_back=kind is None)
-            before, self.kind = self.kind, None
-            _gpu_lock.unlock(self._descriptor)
-            self._use.end(before, self._what)
+            self._leave()
         if kind:
             self._use = _gpu_lock.Use()
             self._descriptor = _gpu_lock.take(self._file, kind, self._waiting)
             self._use.begin()
             self.kind = kind
+
+    def rest(self):
+        """Lets those go first who wait to time something, if this process has shared the GPU for long."""
+        if self.kind == SHARED and self._use.seconds() > LONG_TURN:
+            _settle(give_back=False)
+            self._leave()
+            self.switch(SHARED)
 
     def alone(self):
         """Nobody else uses the GPU meanwhile, so that something may be timed."""
@@ -49,6 +55,11 @@ class Turn:
     def aside(self):
         """Lets others use the GPU while this process works on the CPU."""
         return self._using(None)
+
+    def _leave(self):
+        before, self.kind = self.kind, None
+        _gpu_lock.unlock(self._descriptor)
+        self._use.end(before, self._what)
 
     def _waiting(self):
         if not self._said:

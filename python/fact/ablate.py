@@ -36,10 +36,14 @@ def run(source, packages, dtype=None, allow_tf32=False, training=False, device="
 
 def _measured(source, original, inputs, packages, device, turn, brief):
     # All share the original's weights: a copy for each package of a large model would not fit.
-    loaded = [load(package, original, allow=declared_namespaces(package)).to(device) for package in packages]
+    loaded = []
+    for package in packages:
+        turn.rest()
+        loaded.append(load(package, original, allow=declared_namespaces(package)).to(device))
     call(original, inputs, source)
     works = [lambda module=module: module(*inputs) for module in [original, *loaded]]
     for work in works:
+        turn.rest()
         work()  # loads its kernels
     with turn.alone():
         # Measured for long, unless briefly, since packages may differ by little.

@@ -7,7 +7,6 @@ compared.
 
 import argparse
 import contextlib
-import copy
 import datetime
 import json
 import os
@@ -18,7 +17,6 @@ import sys
 from pathlib import Path
 
 import torch
-from torch.utils import _pytree as pytree
 
 from fact import _precision, _timing
 from fact._blame import one_line
@@ -26,9 +24,10 @@ from fact._casts import Narrower
 from fact._compare import DIFFERENT, WRONG, agrees, errors, worst  # noqa: F401
 from fact._eager import MOST_INTERPRETED_FLOPS, Buffers, call, flops, repeats, tensors_of
 from fact._errors import BadInput, print_error
+from fact._exact import exact_results, fits_in_f64, own_casts
 from fact._files import write_failure, write_text
-from fact._status import fallback_notes, fallbacks
 from fact._gpu_memory import COMPARED, TIMED, Memory
+from fact._status import fallback_notes, fallbacks
 from fact._turn import Turn, compiling_aside
 from fact.package import declared_namespaces, load, needs_weights
 from fact.trace import DTYPES, load_model, to_device
@@ -43,31 +42,6 @@ GRAPHED = ("max-autotune",)  # uses CUDA graphs by itself and cannot be captured
 PEERS = {"default": ["torch.compile"], "all": list(COMPILED)}
 EXPORTED = "exported graph"
 SLOWER = 1.05  # times the module's time: more than measurements differ anyway
-
-
-def fits_in_f64(module, free):
-    """Whether a copy of the module in f64 takes at most two thirds of the free bytes, which leaves
-    room for its intermediate results."""
-    weights = {id(x): x for x in [*module.parameters(), *module.buffers()]}.values()
-    return 8 * sum(x.numel() for x in weights if x.is_floating_point()) <= free * 2 / 3
-
-
-def exact_results(module, inputs, narrower=None):
-    """The results of the original in f64, on the same inputs; `narrower`, a Narrower, records the
-    narrower types that the module casts to itself."""
-    wide = copy.deepcopy(module).double()
-    widened = pytree.tree_map(
-        lambda x: x.double() if isinstance(x, torch.Tensor) and x.is_floating_point() else x, inputs
-    )
-    with narrower or contextlib.nullcontext():
-        return tensors_of(wide(*widened))
-
-
-def own_casts(narrower):
-    """A note on what the module computes in less than f64 itself, which limits the comparison."""
-    if not narrower.types:
-        return ""
-    return f" (but {' and '.join(sorted(narrower.types))} where the module itself says so)"
 
 
 def measure_on_gpu(rows, works, brief):
@@ -179,6 +153,7 @@ def _measured(package, source, module, inputs, dtype, device, allow_tf32, peers,
     on_gpu = _is_gpu(device)
     settings = _precision.recorded()
     modules = modules_of(package, module, device, peers, brief)
+    turn.rest()
     works = {name: lambda m=m: m(*inputs) for name, m in modules.items()}
     rows = {name: {"name": name} for name in works}
     notes = []
@@ -210,7 +185,9 @@ def _measured(package, source, module, inputs, dtype, device, allow_tf32, peers,
     exact, narrower = [], Narrower()
     if compared:
         try:
+            turn.rest()
             exact = exact_results(module, inputs, narrower)
+            turn.rest()
         except Exception as failure:  # the module may name a dtype itself
             compared = False
             notes.append(
@@ -238,6 +215,7 @@ def _measured(package, source, module, inputs, dtype, device, allow_tf32, peers,
         if name == EXPORTED and compared:
             export_differs = worst(errors(eager, results))["largest"] > DIFFERENT
         buffers.restore()
+        turn.rest()
     del exact
     if on_gpu:
         torch.cuda.empty_cache()  # frees the memory of the f64 module for the others

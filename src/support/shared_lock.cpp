@@ -20,8 +20,10 @@ namespace fs = std::filesystem;
 
 namespace {
 
-// Between two attempts to take the lock: short, since it changes hands many times a second.
-constexpr std::chrono::milliseconds kShortPause{2};
+// Between two attempts to take the lock: short, since it changes hands many times a second. Who
+// wants it alone looks more often, so that several of these follow one another: each change of kind
+// takes the time until the last one who shares it is done.
+constexpr std::chrono::milliseconds kPauseToShare{4}, kPauseToHaveAlone{1};
 
 // Says once for whom this process waits.
 class Announcement {
@@ -57,14 +59,15 @@ Result<std::optional<int>> try_lock(const fs::path& file, LockKind kind) {
     }
 }
 
-Result<int> locked(const fs::path& file, LockKind kind, Announcement& announcement) {
+Result<int> locked(const fs::path& file, LockKind kind, std::chrono::milliseconds pause,
+                   Announcement& announcement) {
     for (;;) {
         const auto descriptor = try_lock(file, kind);
         if (!descriptor) return descriptor.error();
         if (*descriptor) return **descriptor;
         announcement.waiting();
         if (interrupted()) return Error{"interrupted", {}};
-        std::this_thread::sleep_for(kShortPause);
+        std::this_thread::sleep_for(pause);
     }
 }
 
@@ -99,10 +102,11 @@ Result<SharedLock> SharedLock::take(const fs::path& file, LockKind kind, std::st
     auto gate_file = file;
     gate_file += ".gate";
     Announcement announcement(file, what);
-    const auto gate = locked(gate_file, LockKind::exclusive, announcement);
+    const auto pause = kind == LockKind::shared ? kPauseToShare : kPauseToHaveAlone;
+    const auto gate = locked(gate_file, LockKind::exclusive, pause, announcement);
     if (!gate) return gate.error();
     const SharedLock through_the_gate(*gate);  // until the lock itself is taken
-    const auto taken = locked(file, kind, announcement);
+    const auto taken = locked(file, kind, pause, announcement);
     if (!taken) return taken.error();
     write_process_id(*taken);
     return SharedLock(*taken);

@@ -82,7 +82,7 @@ WorkerSession& WorkerSession::operator=(WorkerSession&& other) noexcept {
     memory_ = std::move(other.memory_);
     turn_ = std::move(other.turn_);
     opened_ = std::move(other.opened_);
-    prepared_in_ = other.prepared_in_;
+    prepared_in_ = other.prepared_in_, worked_ = other.worked_;
     on_gpu_ = std::exchange(other.on_gpu_, false);
     return *this;
 }
@@ -184,27 +184,31 @@ Result<verify::OpenReply> WorkerSession::start_once() {
 
 Result<LineProcess::Answer> WorkerSession::ask(const std::string& line, Seconds deadline) {
     using Clock = std::chrono::steady_clock;
+    worked_ = {};
     auto asked = Clock::now();
     auto answer = process_->ask(line, deadline);
     while (answer.status == LineProcess::Status::answered) {
         const auto wanted = verify::turn_requested(answer.line);
         if (!wanted) break;
-        deadline -= Clock::now() - asked;
+        worked_ += Clock::now() - asked;
         if (auto taken = turn_.take(*wanted); !taken) {
             process_->kill();
             return taken.error();
         }
         asked = Clock::now();
-        answer = process_->ask(std::string(verify::kTurnGiven), std::max(deadline, Seconds(0)));
+        answer = process_->ask(std::string(verify::kTurnGiven),
+                               std::max(deadline - worked_, Seconds(0)));
     }
+    worked_ += Clock::now() - asked;
     return answer;
 }
 
 Result<verify::OpenReply> WorkerSession::prepare(const verify::OpenRequest& request) {
-    const auto asked = std::chrono::steady_clock::now();
-    const auto answer = process_->ask(verify::to_json(request), open_deadline_);
-    prepared_in_ += std::chrono::steady_clock::now() - asked;
+    const auto asked = ask(verify::to_json(request), open_deadline_);
     if (interrupted()) return kInterrupted;
+    if (!asked) return asked.error();
+    const auto& answer = *asked;
+    prepared_in_ += worked_;
     if (answer.status == LineProcess::Status::timed_out)
         return Error{fmt::format("the worker did not prepare {} in {:.0f} s", call_name(request_),
                                  open_deadline_.count()),

@@ -77,6 +77,7 @@ class WorkerSession {
     bool on_gpu_ = false;  // whether the worker holds anything there
     verify::OpenReply opened_;
     Seconds prepared_in_{};
+    Seconds worked_{};  // how long the worker worked for its last answer
 };
 
 }  // namespace fact::tune

@@ -2,8 +2,8 @@
 // A request is {"open": {...}}, {"candidate": {...}} or {"close": {}}, which frees what the open
 // call holds on the GPU; a reply is the object itself, {} to the last. Before it replies, the
 // worker may ask {"turn": "exclusive"}, to time something alone on the GPU, or {"turn": "shared"},
-// when it has; it has nothing running there, and goes on after {}. to_json returns a line without
-// its newline.
+// when it has, or to let others go first; it has nothing running there, and goes on after {}.
+// to_json returns a line without its newline.
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>

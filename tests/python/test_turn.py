@@ -157,6 +157,22 @@ class Turns(GpuFiles):
         kinds = [kind for what, kind in self.kinds() if what == "1"]
         self.assertEqual(kinds, ["shared", "exclusive", "shared", "shared"])
 
+    def test_it_lets_others_go_first(self):
+        with Turn() as turn, contextlib.redirect_stderr(io.StringIO()):
+            alone = self.holder("exclusive")
+            self.assertIn("waiting", alone.stderr.readline())
+            with mock.patch.object(_turn, "LONG_TURN", 100):
+                turn.rest()
+            self.assertFalse(self.log.exists())
+            threading.Timer(0.5, lambda: (alone.stdin.write("\n"), alone.stdin.flush())).start()
+            time.sleep(0.3)
+            turn.rest()
+            self.assertEqual(self.kinds(), [("", "shared"), ("a holder", "exclusive")])
+            self.assertEqual(turn.kind, "shared")
+            with turn.alone():
+                turn.rest()
+                self.assertEqual(turn.kind, "exclusive")
+
     def test_the_log(self):
         with Turn(what="bench"):
             time.sleep(0.05)

@@ -144,6 +144,12 @@ TEST_F(TurnLog, AWorkerHasTheGpuAloneOnlyWhileItTimes) {
               "shared");                        // closing the call
 }
 
+TEST_F(TurnLog, AWorkerThatPreparesForLongLetsOthersGoFirst) {
+    setenv("FAKE_OPEN", "rests", 1);
+    EXPECT_TRUE(realized({behaving("passed 90")}).realized);
+    EXPECT_TRUE(kinds().starts_with("shared | shared | shared | exclusive")) << kinds();
+}
+
 TEST_F(TurnLog, ACallThatRanOutOfMemoryGetsAllThatOthersTake) {
     options_.max_candidates = 4;
     const auto r = realized({behaving("crowded 90")});

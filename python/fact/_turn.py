@@ -9,6 +9,7 @@ from fact._gpu_lock import EXCLUSIVE, SHARED
 
 LONG_TURN = 0.3  # seconds
 
+
 class Turn:
     """`with Turn(device):` waits until nobody times anything on the GPU, and until it ends nobody does;
     with kind=EXCLUSIVE nobody else uses the GPU at all. On a CPU it does nothing. `what` names the work

@@ -1,8 +1,10 @@
-// Rows that are contiguous in memory and fit into registers. Every thread reads its share of a row
-// once, as vectors; reductions and results are computed from the registers, in kernels that reduce
-// while the next row is being loaded.
+// Rows that fit into registers and are contiguous in memory, or made of contiguous pieces. Every
+// thread reads its share of a row once, as vectors; reductions and results are computed from the
+// registers, in kernels that reduce while the next row is being loaded. A long row has several
+// thread blocks, a cluster.
 #pragma once
 
+#include "cluster.cuh"
 #include "loads.cuh"
 #include "row_shares.cuh"
 #include "rows.cuh"
@@ -39,17 +41,39 @@ __device__ inline auto widen_bits(uint32_t const* words, int place) {
         return static_cast<int>(static_cast<T>(word >> place % 4 * 8));
 }
 
-// How a row of kLength elements is computed: by kThreads threads that each take kVector elements at
-// a time. kAhead: the next row is loaded ahead, if there are registers for it.
-template <int kLength, int kVector, int kThreads, bool kAhead>
+// A row that is made of pieces of kPiece neighbours, which are `stride` elements apart.
+template <class T, int kPiece>
+struct Pieces {
+    T* first;
+    int64_t stride;
+
+    __device__ T* operator+(int place) const {
+        return first + place / kPiece * stride + place % kPiece;
+    }
+};
+template <int kPiece, class T>
+__device__ inline Pieces<T, kPiece> pieces(T* first, int64_t stride) {
+    return {first, stride};
+}
+
+// How a row of kLength elements is computed: by kThreads threads of each of kBlocks thread blocks,
+// which each take kVector elements at a time. kAhead: the next row is loaded ahead, if there are
+// registers for it. With several blocks, a cluster computes one row.
+template <int kLength, int kVector, int kThreads, bool kAhead, int kBlocks = 1>
 struct VectorRow {
-    using Shares = RowShares<kLength, kVector, kThreads>;
+    using Shares = RowShares<kLength, kVector, kThreads * kBlocks>;
     static constexpr int kBlock = kThreads <= 32 ? 128 : kThreads;
     static constexpr int kRows = kBlock / kThreads;  // rows per thread block at a time
     static constexpr int kWarps = kThreads / 32;     // per row; 0: less than one
     static_assert(kThreads <= 32 ? 32 % kThreads == 0 : kThreads % 32 == 0);
+    static_assert(kBlocks == 1 || (kThreads > 32 && !kAhead));
 
-    __device__ static int thread() { return threadIdx.x % kThreads; }
+    __device__ static int thread() {
+        if constexpr (kBlocks == 1)
+            return threadIdx.x % kThreads;
+        else
+            return rank_in_cluster() * kThreads + threadIdx.x;
+    }
     __device__ static int place(int i) { return Shares::place(i, thread()); }
 
     // A thread's share of one tensor's row, encoded as in memory.
@@ -61,8 +85,8 @@ struct VectorRow {
 
         // Reads the share in accesses of kAccess bytes. Given the number of the row, as for
         // load_words, it is left in L1 for others that read the same.
-        template <int kAccess, class... Number>
-        __device__ void load(T const* row, Number... number) {
+        template <int kAccess, class Row, class... Number>
+        __device__ void load(Row row, Number... number) {
 #pragma unroll
             for (int step = 0; step < Shares::kSteps; ++step)
                 if (Shares::has(step, thread()))
@@ -92,6 +116,19 @@ struct VectorRow {
     // one warp run the same number of rounds: those past the last row repeat it.
     template <class Inputs, class Arguments, class Body>
     __device__ static void each(Arguments const& args, int rows, Body body) {
+        if constexpr (kBlocks > 1) {
+            arrive_at_cluster();
+            wait_for_previous();
+            int row = static_cast<int>(blockIdx.x / kBlocks);
+            asm volatile("" : "+r"(row));  // as below
+            Inputs inputs;
+            inputs.load(args, row);
+            wait_for_cluster();  // all blocks have started, and may be written to
+            body(row, inputs);
+            arrive_at_cluster();
+            wait_for_cluster();  // nobody writes to a block that has ended
+            return;
+        }
         constexpr int kTogether = kThreads < 32 ? 32 / kThreads : 1;  // rows that share a warp
         int const within = threadIdx.x / kThreads;
         int64_t const step = static_cast<int64_t>(gridDim.x) * kRows;
@@ -145,14 +182,17 @@ struct VectorRow {
             mine = Op::combine(mine, __shfl_xor_sync(0xffffffff, mine, lanes));
         if constexpr (kWarps <= 1)
             return mine;
-        else
+        else if constexpr (kBlocks == 1)
             return across_warps<Op, Value>(mine);
+        else
+            return across_blocks<Op, Value>(across_warps<Op, Value>(mine));
     }
 
     // Writes value(i) for the elements of this thread. All are computed before the first is
     // written: the compiler does not move loads above a store.
-    template <int kAccess, class T, class Value>
-    __device__ static void store(T* row, Value value) {
+    template <int kAccess, class Row, class Value>
+    __device__ static void store(Row row, Value value) {
+        using T = std::remove_pointer_t<decltype(row + 0)>;
         constexpr int kWords = Share<T>::kWords;
         uint32_t words[Shares::kSteps][kWords];
 #pragma unroll
@@ -200,6 +240,20 @@ struct VectorRow {
         T all = parts[turn_][0];
 #pragma unroll
         for (int warp = 1; warp < kWarps; ++warp) all = Op::combine(all, parts[turn_][warp]);
+        return all;
+    }
+
+    // The same across the blocks of the cluster: each writes its part to all of them.
+    template <class Op, class Value, class T>
+    __device__ T across_blocks(T mine) {
+        alignas(16) __shared__ T parts[2][kBlocks];
+        if (threadIdx.x < kBlocks)
+            store_in_block(&parts[turn_][rank_in_cluster()], mine, threadIdx.x);
+        arrive_at_cluster();
+        wait_for_cluster();
+        T all = parts[turn_][0];
+#pragma unroll
+        for (int block = 1; block < kBlocks; ++block) all = Op::combine(all, parts[turn_][block]);
         return all;
     }
 

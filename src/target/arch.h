@@ -45,6 +45,7 @@ struct Arch {
     std::string_view gpus;                // for messages
     std::string_view typical_gpu;         // a row of target/gpu_spec.h
     std::span<const Skeleton> skeletons;  // that run on it, the preferred one first
+    bool clusters;                        // thread blocks may share their memories
     bool early_start;                     // a kernel may start before the previous one has ended
     bool f16_parts;                       // f32 operands are split into f16 parts, not TF32 parts
 };
@@ -53,8 +54,8 @@ inline constexpr Skeleton kOnSm90[] = {Skeleton::sm90, Skeleton::sm80};
 inline constexpr Skeleton kOnSm80[] = {Skeleton::sm80};
 
 inline constexpr std::array<Arch, 2> kArchs{{
-    {"sm90a", "H100, H200", "h200", kOnSm90, true, true},
-    {"sm80", "A100", "a100-80gb", kOnSm80, false, false},
+    {"sm90a", "H100, H200", "h200", kOnSm90, true, true, true},
+    {"sm80", "A100", "a100-80gb", kOnSm80, false, false, false},
 }};
 
 // The architecture if none is given, and the one that whole modules are optimized for.

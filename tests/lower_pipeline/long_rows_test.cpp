@@ -107,6 +107,10 @@ TEST(LongRows, RunningStatisticsAreWrittenBesideTheBatchs) {
                  f.b.binary(BinaryOp::add, f.param(name, DType::f32, {f.m}), batch));
     LowerOptions options;
     options.extents = {64, 40960, ir::kUnknownExtent};
+    const auto whole = stages(f.kernel, options);
+    ASSERT_TRUE(whole);
+    EXPECT_EQ(whole->stages.size(), 1u);  // a cluster holds the row
+    options.extents[1] = 409600;
     const auto pipeline = stages(f.kernel, options);
     ASSERT_TRUE(pipeline && lower(f.kernel, options));
     ASSERT_EQ(pipeline->stages.size(), 3u);
@@ -174,7 +178,7 @@ TEST(LongRows, AfterAProductPartsAreWholeDimensions) {
     LowerOptions options;
     options.extents.assign(f.kernel.dims.size(), ir::kUnknownExtent);
     for (const auto& [dim, extent] :
-         {std::pair{f.m, 16}, std::pair{f.k, 64}, std::pair{h, 512}, std::pair{w, 128}})
+         {std::pair{f.m, 16}, std::pair{f.k, 64}, std::pair{h, 4096}, std::pair{w, 128}})
         options.extents[ir::index(dim)] = extent;
     const auto pipeline = stages(f.kernel, options);
     ASSERT_TRUE(pipeline.ok()) << pipeline.error().text();

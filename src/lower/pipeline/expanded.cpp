@@ -8,11 +8,11 @@
 #include "ir/reorderings.h"
 #include "lower/pipeline/extract.h"
 #include "lower/pipeline/few_terms.h"
-#include "lower/pipeline/long_rows.h"
 #include "lower/pipeline/scaled_numbers.h"
 #include "lower/pipeline/single_taps.h"
 #include "lower/pipeline/skeletons.h"
 #include "lower/pipeline/uses.h"
+#include "lower/pipeline/weights_second.h"
 
 namespace fact::lower {
 
@@ -98,7 +98,8 @@ bool reads_windows(const LowerOptions& options) {
                                [](Skeleton skeleton) { return info(skeleton).windows; });
 }
 
-ir::Kernel expanded(ir::Kernel kernel, const LowerOptions& options, FewTerms few_terms) {
+ir::Kernel expanded(ir::Kernel kernel, const LowerOptions& options, FewTerms few_terms,
+                    LongRows long_rows) {
     drop_renamings_of_outputs(kernel);
     kernel = ir::share_reorderings(kernel);
     const auto keep = computed_by_skeleton(kernel, options);
@@ -106,9 +107,11 @@ ir::Kernel expanded(ir::Kernel kernel, const LowerOptions& options, FewTerms few
     kernel = with_single_taps(kernel);
     kernel = with_sums_of_few_terms(kernel, known_extents(kernel, options),
                                     few_terms == FewTerms::patches);
-    if (reads_windows(options))
+    if (reads_windows(options)) {
+        kernel = with_weights_second(kernel, known_extents(kernel, options));
         kernel = with_scaled_numbers(kernel, known_extents(kernel, options));
-    return split_long_rows(kernel, known_extents(kernel, options));
+    }
+    return split_long_rows(kernel, known_extents(kernel, options), long_rows);
 }
 
 }  // namespace fact::lower

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "ir/kernel.h"
+#include "lower/pipeline/long_rows.h"
 #include "lower/pipeline/lower.h"
 
 namespace fact::lower {
@@ -23,6 +24,7 @@ bool reads_windows(const LowerOptions& options);
 enum class FewTerms { sums, patches };
 // Expands every attention that no skeleton can compute, takes apart convolutions of few terms,
 // gives those in TF32 f16 numbers, and splits long reductions.
-ir::Kernel expanded(ir::Kernel kernel, const LowerOptions& options, FewTerms few_terms);
+ir::Kernel expanded(ir::Kernel kernel, const LowerOptions& options, FewTerms few_terms,
+                    LongRows long_rows);
 
 }  // namespace fact::lower

@@ -28,6 +28,9 @@ using Dims = std::vector<DimId>;
 // In elements.
 constexpr std::int64_t kLongestRow = 16384;  // longer ones do not fit a thread block's registers
 constexpr std::int64_t kMaxPart = 4096, kMinPart = 32;
+// A cluster has 16 blocks of 512 threads, which hold 32 elements each. Fewer rows than these leave
+// most of a GPU idle.
+constexpr std::int64_t kLongestInCluster = 16 * 512 * 32, kRowsOfClusters = 8;
 // Thread blocks that keep a GPU busy, and the elements for which that matters.
 constexpr std::int64_t kManyBlocks = 264, kManyElements = 1 << 20;
 constexpr std::int64_t kColumnsPerBlock = 32;  // if neighbouring rows are neighbours in memory
@@ -48,8 +51,8 @@ struct Parts {
 
 class Splitter {
   public:
-    Splitter(const ir::Kernel& kernel, const std::vector<std::int64_t>& extents)
-        : from_(kernel), to_(kernel), build_(to_), extents_(extents) {
+    Splitter(const ir::Kernel& kernel, const std::vector<std::int64_t>& extents, LongRows rows)
+        : from_(kernel), to_(kernel), build_(to_), extents_(extents), rows_(rows) {
         to_.exprs.clear();
         extents_.resize(kernel.dims.size(), ir::kUnknownExtent);
         moved_.resize(kernel.exprs.size());
@@ -140,7 +143,7 @@ class Splitter {
             return combine(id, known->second);
         const auto* reduce = as<ir::Reduce>(id);
         if (!reduce || !live_[ir::index(id)]) return std::nullopt;
-        const auto parts = parts_of(*reduce);
+        const auto parts = parts_of(id, *reduce);
         if (!parts) return std::nullopt;
         const ExprId part =
             store(build_.reduce(reduce->op, factored(reduce->x, *reduce), parts->inner));
@@ -242,7 +245,7 @@ class Splitter {
     }
 
     // How the row of a reduction is split; nullopt if it is not. Splits a dimension if necessary.
-    std::optional<Parts> parts_of(const ir::Reduce& reduce) {
+    std::optional<Parts> parts_of(ExprId id, const ir::Reduce& reduce) {
         if (ir::repeats_factors(from_, from_[reduce.x].type.dims)) return std::nullopt;
         const Dims all = elements(from_[reduce.x].type.dims);
         Dims over = all;  // in the order in memory
@@ -260,6 +263,9 @@ class Splitter {
             contiguous ? rows : (rows + kColumnsPerBlock - 1) / kColumnsPerBlock;
         const bool many = rows * length >= kManyElements, idle = many && blocks < kManyBlocks;
         const bool too_long = contiguous && length > kLongestRow;
+        if (rows_ == LongRows::in_clusters && contiguous && length <= kLongestInCluster &&
+            rows >= kRowsOfClusters && is_read_along_row(id))
+            return std::nullopt;
         if (!idle && !too_long && (!many || columns.empty())) return std::nullopt;
         Parts parts = contiguous ? contiguous_parts(all, over) : column_parts(first, blocks);
         // A dimension may be split now.
@@ -366,6 +372,7 @@ class Splitter {
     ir::Kernel to_;
     ir::Builder build_;
     std::vector<std::int64_t> extents_;
+    LongRows rows_;
     std::vector<ExprId> moved_;  // from_ to to_
     std::vector<bool> live_ = ir::reachable(from_);
     const bool has_product_ = has_product(from_);
@@ -375,10 +382,11 @@ class Splitter {
 
 }  // namespace
 
-ir::Kernel split_long_rows(const ir::Kernel& kernel, const std::vector<std::int64_t>& extents) {
+ir::Kernel split_long_rows(const ir::Kernel& kernel, const std::vector<std::int64_t>& extents,
+                           LongRows rows) {
     ir::Kernel split = kernel;
     for (;;) {  // the parts of a very long row are a long row themselves
-        Splitter splitter(split, extents);
+        Splitter splitter(split, extents, rows);
         ir::Kernel next = splitter.run();
         if (!splitter.has_split()) return split;
         split = std::move(next);

@@ -12,6 +12,7 @@
 #include "lower/pipeline/skeletons.h"
 #include "lower/pipeline/statistics.h"
 #include "lower/product/product_form.h"
+#include "lower/record/record_parts.h"
 #include "lower/rows/lower.h"
 #include "schedule/skeletons.h"
 
@@ -56,6 +57,15 @@ class Lowerer {
                    return stage.kind != StageKind::rows || !has_windows(stage.kernel) ||
                           !rounds_to_tf32(stage.kernel) ||
                           lower::multiplies_patches(stage.kernel, rows_facts(stage));
+               });
+    }
+
+    // Whether all stages that reduce long rows hold them in registers.
+    bool holds_long_rows() {
+        const auto pipeline = cut_to_fit();
+        return pipeline && std::ranges::all_of(pipeline->stages, [this](const Stage& stage) {
+                   return stage.kind != StageKind::rows ||
+                          lower::holds_long_rows(stage.kernel, rows_facts(stage));
                });
     }
 
@@ -267,13 +277,22 @@ bool has_tf32_products(const ir::Kernel& kernel) {
 
 // The kernel to cut. Convolutions that are meant to be products of patches stay products if a row
 // kernel would add them up otherwise.
-ir::Kernel to_be_cut(const ir::Kernel& kernel, const LowerOptions& options) {
+ir::Kernel to_be_cut(const ir::Kernel& kernel, const LowerOptions& options, LongRows long_rows) {
     if (reads_windows(options)) {
-        ir::Kernel patches = expanded(kernel, options, FewTerms::patches);
+        ir::Kernel patches = expanded(kernel, options, FewTerms::patches, long_rows);
         if (!rounds_to_tf32(patches) || Lowerer(patches, options).multiplies_patches())
             return patches;
     }
-    return expanded(kernel, options, FewTerms::sums);
+    return expanded(kernel, options, FewTerms::sums, long_rows);
+}
+
+// The same, with long rows whole if clusters hold all of them.
+ir::Kernel to_be_cut(const ir::Kernel& kernel, const LowerOptions& options) {
+    ir::Kernel in_parts = to_be_cut(kernel, options, LongRows::in_parts);
+    if (!has_clusters(options.arch)) return in_parts;
+    ir::Kernel whole = to_be_cut(kernel, options, LongRows::in_clusters);
+    const bool differ = whole.exprs.size() != in_parts.exprs.size();
+    return differ && Lowerer(whole, options).holds_long_rows() ? whole : in_parts;
 }
 
 }  // namespace

@@ -15,6 +15,8 @@ namespace {
 using ir::DimId;
 using ir::ExprId;
 
+constexpr int kMostStoredBytes = 16;  // by one instruction
+
 // A dimension of a value behind reorderings: factors of the product's dimensions.
 struct Cell {
     std::vector<DimId> factors;
@@ -148,7 +150,6 @@ class Origins {
     // How many of the rows that are neighbours in memory one instruction stores: as many as it can,
     // if the output's rows are multiples of them, and they begin at one.
     int stored_together(const ScatteredDim& innermost, int rows, int bytes) const {
-        constexpr int kMostBytes = 16;
         const ScatteredFactor& last = innermost.factors.back();
         if (last.source != Source::row || innermost.cut || !run_.empty()) return 1;
         std::int64_t count = 1;
@@ -157,7 +158,7 @@ class Origins {
             if (extent == ir::kUnknownExtent) return 1;
             count *= extent;
         }
-        return count % rows == 0 ? std::min(rows, kMostBytes / bytes) : 1;
+        return count % rows == 0 ? std::min(rows, kMostStoredBytes / bytes) : 1;
     }
 
     // How many rows are neighbours in memory if `last` is the innermost factor of the output.
@@ -250,7 +251,10 @@ ExprId reordered_by(const ir::Kernel& kernel, const std::vector<ExprId>& steps, 
     return value;
 }
 
-std::optional<ScatteredOutput> scattered_output(const ir::Kernel& kernel) {
+namespace {
+
+// How lanes store the output, whether or not a box of a tensor map would hold its elements.
+std::optional<ScatteredOutput> stored_by_lanes(const ir::Kernel& kernel) {
     if (kernel.outputs.size() != 1) return std::nullopt;
     const auto product = std::ranges::find_if(kernel.exprs, [](const ir::Expr& expr) {
         return std::holds_alternative<ir::Product>(expr.node);
@@ -279,14 +283,32 @@ std::optional<ScatteredOutput> scattered_output(const ir::Kernel& kernel) {
         if (!dim || dim->factors.empty()) return std::nullopt;  // taps are left
         found.dims.push_back(std::move(*dim));
     }
-    const bool mixes = std::ranges::any_of(found.dims, [](const ScatteredDim& dim) {
-        return dim.has(Source::row) && dim.has(Source::column);
-    });
-    if (found.run.empty() && !mixes && !kernel.outputs.front().ragged) return std::nullopt;
     found.rows_together = origins.rows_together(found.dims.back().factors.back());
     if (const ir::Output& out = kernel.outputs.front(); !out.ragged)
         found.stored_together = origins.stored_together(found.dims.back(), found.rows_together,
                                                         info(out.tensor.type.dtype).bytes);
+    return found;
+}
+
+}  // namespace
+
+std::optional<ScatteredOutput> scattered_output(const ir::Kernel& kernel) {
+    auto found = stored_by_lanes(kernel);
+    if (!found || !found->run.empty() || kernel.outputs.front().ragged) return found;
+    const bool mixes = std::ranges::any_of(found->dims, [](const ScatteredDim& dim) {
+        return dim.has(Source::row) && dim.has(Source::column);
+    });
+    return mixes ? found : std::nullopt;
+}
+
+std::optional<ScatteredOutput> transposed_output(const ir::Kernel& kernel) {
+    auto found = stored_by_lanes(kernel);
+    if (!found || found->rows_together != kBoxRows || !found->run.empty()) return std::nullopt;
+    // The planner asks for rows of whole vectors, and so does the launch record.
+    const int bytes = info(kernel.outputs.front().tensor.type.dtype).bytes;
+    found->stored_together = std::min(kBoxRows, kMostStoredBytes / bytes);
+    constexpr int kSectorBytes = 32, kLanes = 8;  // of neighbouring rows
+    found->from_registers = kLanes * bytes == kSectorBytes;
     return found;
 }
 

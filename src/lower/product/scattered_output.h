@@ -1,7 +1,8 @@
 // A product's result whose elements are stored by single lanes, because no box of a tensor map
 // holds them: the output's dimensions mix factors of rows and columns, as those of the phases of a
 // transposed convolution do (P = I*A, where I is a factor of the columns and A one of the rows), or
-// rows are the pixels of images, of which not all are places of windows, or the output is ragged.
+// rows are the pixels of images, of which not all are places of windows, or the output is ragged,
+// or it is contiguous along the product's rows.
 #pragma once
 
 #include <algorithm>
@@ -53,6 +54,7 @@ struct ScatteredOutput {
     std::vector<ScatteredDim> dims;  // of the output, in memory order
     int rows_together = 1;           // rows whose elements are neighbours in memory
     int stored_together = 1;         // of these rows, by one instruction: they are aligned
+    bool from_registers = false;     // each lane stores what it has computed
     // If the rows of the first operand overlap (WindowOperand::run), rows run over whole images,
     // the innermost dimension last: windows that cross an edge are no places, and not stored.
     std::vector<PlacesInRun> run = {};
@@ -62,6 +64,9 @@ struct ScatteredOutput {
 // computed in the product's dimensions, seen through views that mix these, if rows are no run of
 // places, or if the output is ragged. nullopt if it is not.
 std::optional<ScatteredOutput> scattered_output(const ir::Kernel& kernel);
+// The same for an output that a box would hold if it were not contiguous along rows, which are
+// whole vectors.
+std::optional<ScatteredOutput> transposed_output(const ir::Kernel& kernel);
 
 // The value seen through these reorderings of `kernel`, the first one first.
 ir::ExprId reordered_by(const ir::Kernel& kernel, const std::vector<ir::ExprId>& steps,

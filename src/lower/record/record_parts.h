@@ -23,6 +23,12 @@ class StructBuilder {
 // Adds to the record the kernel's parameters and outputs, and what must hold between their extents.
 void bind_tensors(const ir::Kernel& kernel, LaunchRecord& record);
 
+// Whether thread blocks on this GPU can be clusters, which share their memories.
+inline bool has_clusters(std::string_view arch) {
+    const Arch* known = find_arch(arch);
+    return known && known->clusters;
+}
+
 // Whether kernels on this GPU may start before the previous one has ended.
 inline bool can_start_early(std::string_view arch) {
     const Arch* known = find_arch(arch);

@@ -1,5 +1,7 @@
 #include "lower/rows/lower.h"
 
+#include <algorithm>
+
 #include "ir/extents.h"
 #include "lower/rows/chunks.h"
 #include "lower/rows/columns.h"
@@ -9,6 +11,7 @@
 #include "lower/rows/source.h"
 #include "lower/rows/strips.h"
 #include "lower/rows/turned.h"
+#include "lower/rows/vector_form.h"
 
 namespace fact::lower {
 
@@ -142,6 +145,17 @@ Result<Lowered> lower_rows(const ir::Kernel& original, const RowsFacts& facts) {
         form->narrow = fixed.fix_rows(*form);
     return Lowered{element_rows_source(fixed.kernel, *form),
                    rows_record(fixed.kernel, *form, facts.arch), fixed.extents};
+}
+
+bool holds_long_rows(const ir::Kernel& original, const RowsFacts& facts) {
+    constexpr std::int64_t kLong = 8192;  // elements
+    const ir::Kernel kernel = flips_at_leaves(original);
+    const auto form = rows_form(kernel);
+    if (!form) return false;
+    std::int64_t length = 1;
+    for (const ir::DimId dim : form->over)
+        length *= std::max<std::int64_t>(1, facts.known(kernel, dim));
+    return length < kLong || vector_form(kernel, *form, facts).has_value();
 }
 
 bool multiplies_patches(const ir::Kernel& original, const RowsFacts& facts) {

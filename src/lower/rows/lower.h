@@ -29,4 +29,8 @@ Result<Lowered> lower_rows(const ir::Kernel& kernel, const RowsFacts& facts);
 // Whether that is one of patches of images (patches.h).
 bool multiplies_patches(const ir::Kernel& kernel, const RowsFacts& facts);
 
+// Whether rows that are too long to be read again for each reduction, if there are such, are held
+// in registers.
+bool holds_long_rows(const ir::Kernel& kernel, const RowsFacts& facts);
+
 }  // namespace fact::lower

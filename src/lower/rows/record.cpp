@@ -229,13 +229,21 @@ LaunchRecord rows_record(const ir::Kernel& kernel, const RowsForm& form, std::st
 
 LaunchRecord vector_rows_record(const ir::Kernel& kernel, const VectorForm& form,
                                 std::string_view arch) {
-    LaunchRecord record = record_of(kernel, arch,
-                                    form.threads_per_row == 1
-                                        ? "a thread a row"
-                                        : fmt::format("{} threads a row", form.threads_per_row));
+    std::string schedule = form.threads_per_row == 1
+                               ? "a thread a row"
+                               : fmt::format("{} threads a row", form.threads_per_row);
+    if (form.blocks_per_row > 1)
+        schedule =
+            fmt::format("{} blocks of {} threads a row", form.blocks_per_row, form.threads_per_row);
+    LaunchRecord record = record_of(kernel, arch, schedule);
     for (std::size_t i = 0; i < form.access.size(); ++i) {
         const int tensor = static_cast<int>(i);
-        const int dims = form.access[i] > 0 ? row_dims(kernel, form.dims.over, i) : 1;
+        const ir::Tensor& bound = i < kernel.params.size()
+                                      ? kernel.params[i]
+                                      : kernel.outputs[i - kernel.params.size()].tensor;
+        std::vector<ir::DimId> contiguous = form.dims.over;
+        if (is_in_pieces(kernel, form, bound)) contiguous.erase(contiguous.begin());
+        const int dims = form.access[i] > 0 ? row_dims(kernel, contiguous, i) : 1;
         if (dims > 1 || form.access[i] > info(record.spec(tensor).dtype).bytes)
             record.alignments.push_back({tensor, form.access[i], dims});
     }
@@ -244,7 +252,15 @@ LaunchRecord vector_rows_record(const ir::Kernel& kernel, const VectorForm& form
     if (form.dims.rows.size() > 1) arguments.add(rows);
     Launch launch;
     launch.entry = kernel.name + "_kernel";
-    launch.grid = LinearGrid{rows, form.rows_per_block(), form.all_at_once ? 0 : kWaves};
+    if (form.blocks_per_row > 1) {
+        ExtentField blocks = rows;
+        blocks.factor *= form.blocks_per_row;
+        record.counts.push_back(blocks);
+        launch.grid = LinearGrid{blocks, 1, 0};
+        launch.cluster = {form.blocks_per_row, 1};
+    } else {
+        launch.grid = LinearGrid{rows, form.rows_per_block(), form.all_at_once ? 0 : kWaves};
+    }
     launch.block = form.threads_per_block();
     launch.params = {arguments.finish()};
     launch.waits = can_start_early(arch);

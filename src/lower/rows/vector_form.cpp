@@ -25,6 +25,16 @@ constexpr std::int64_t kFullBlock = 4096;
 // Bytes of a tensor that is gone from L2 when the next of the rows that share it begins.
 constexpr std::int64_t kLeavesCache = 4 << 20;
 constexpr double kMinPrefetch = 32;  // bytes that each thread should have in flight
+constexpr int kMaxCluster = 16;      // thread blocks
+// Registers per thread of a cluster for the elements of a row. With as many, a multiprocessor has
+// two blocks of 512 threads: one computes while the other loads. Blocks of 1024 get half.
+constexpr double kRowRegistersOfMany = 32;
+constexpr double kManyRows = 96;               // that keep a GPU busy, with a block each
+constexpr std::int64_t kWorthACluster = 8192;  // elements of a row, if rows are fewer
+
+bool ends_with(const std::vector<ir::DimId>& dims, const std::vector<ir::DimId>& last) {
+    return dims.size() >= last.size() && std::equal(last.rbegin(), last.rend(), dims.rbegin());
+}
 
 class VectorFormChooser {
   public:
@@ -71,6 +81,7 @@ class VectorFormChooser {
                 length = facts_.extents[ir::index(dim)];
             if (length < 1) return false;
             result_.length *= length;
+            if (dim == form.over.front()) num_pieces_ = length;
         }
         return true;
     }
@@ -87,6 +98,8 @@ class VectorFormChooser {
             std::sort(row.begin(), row.end(), [&](ir::DimId a, ir::DimId b) {
                 return ir::position(dims, a) < ir::position(dims, b);
             });
+            in_pieces_ =
+                !pointwise_ && !ends_with(dims, row) && ir::contains(param.type.dims, row.front());
             return true;
         }
         return false;
@@ -138,8 +151,10 @@ class VectorFormChooser {
             return std::find(row.begin(), row.end(), dim) != row.end();
         });
         const auto row_rank = static_cast<std::ptrdiff_t>(row.size());
-        if (row_dims_in_tensor == row_rank &&
-            std::equal(row.begin(), row.end(), dims.end() - row_rank))
+        if (row_dims_in_tensor == row_rank && ends_with(dims, row)) return Access::vectors;
+        if (row_dims_in_tensor == row_rank && in_pieces_ &&
+            ir::contains(tensor.type.dims, row.front()) &&
+            ends_with(dims, {row.begin() + 1, row.end()}))
             return Access::vectors;
         return row_dims_in_tensor == 0 || row_rank > 1 ? Access::elements : Access::unsupported;
     }
@@ -195,8 +210,10 @@ class VectorFormChooser {
 
     // Also widens `access` to the vector, but to at most 16 bytes and the tensor's alignment.
     void choose_vector() {
+        if (in_pieces_) result_.piece = result_.length / num_pieces_;
+        const std::int64_t contiguous = in_pieces_ ? result_.piece : result_.length;
         while (result_.vector < kMaxVector && result_.vector * narrowest_ < 16 &&
-               result_.length % (2 * result_.vector) == 0)
+               contiguous % (2 * result_.vector) == 0)
             result_.vector *= 2;
         for (std::size_t i = 0; i < result_.access.size(); ++i) {
             int& bytes = result_.access[i];
@@ -214,7 +231,34 @@ class VectorFormChooser {
         return elements * (1 + (prefetch ? prefetched_ : 0));
     }
 
+    // Gives a row a cluster of thread blocks if one block has too few registers, or if there are
+    // too few rows to keep a GPU busy. False if a row needs no cluster, or does not fit into one.
+    bool choose_cluster() {
+        if (pointwise_ || !has_clusters(facts_.arch)) return false;
+        double rows = 1;
+        for (const ir::DimId dim : result_.dims.rows) {
+            const std::int64_t extent = facts_.known(kernel_, dim);
+            rows *= extent < 0 ? kManyRows : static_cast<double>(extent);
+        }
+        const bool few = rows < kManyRows && result_.length >= kWorthACluster;
+        const auto held = [&](int threads) {
+            const auto vectors = ceil_div(result_.length / result_.vector, std::int64_t{threads});
+            return static_cast<double>(vectors) * result_.vector * std::max(prefetched_, 1.0);
+        };
+        const int threads = few ? kMaxThreads : kMaxThreads / 2;
+        for (int blocks = 1; blocks <= kMaxCluster; blocks *= 2) {
+            if (few && rows * blocks < kManyRows && blocks < kMaxCluster) continue;
+            if (held(threads * blocks) > kRowRegistersOfMany * (few ? 0.5 : 1)) continue;
+            if (blocks == 1) return false;
+            result_.threads_per_row = threads, result_.blocks_per_row = blocks;
+            result_.prefetch = false;
+            return true;
+        }
+        return false;
+    }
+
     bool choose_threads() {
+        if (choose_cluster()) return true;
         const int vector = result_.vector;
         const auto vectors = result_.length / vector;
         const auto elements = [&](int threads) {
@@ -272,7 +316,9 @@ class VectorFormChooser {
     const ir::Kernel& kernel_;
     const RowsFacts& facts_;
     VectorForm result_;
-    bool pointwise_ = false;       // nothing is reduced
+    bool pointwise_ = false;  // nothing is reduced
+    bool in_pieces_ = false;  // all dimensions along the row but the first are contiguous
+    std::int64_t num_pieces_ = 1;
     double prefetched_ = 0;        // registers per element for what is prefetched
     int narrowest_ = 8;            // bytes of the smallest element type
     bool any_along_row_ = false;   // whether any parameter or output is accessed by vectors
@@ -282,6 +328,11 @@ class VectorFormChooser {
 };
 
 }  // namespace
+
+bool is_in_pieces(const ir::Kernel& kernel, const VectorForm& form, const ir::Tensor& tensor) {
+    const auto dims = kernel.factors(tensor.type.dims);
+    return form.piece > 0 && ir::contains(dims, form.dims.over) && !ends_with(dims, form.dims.over);
+}
 
 std::optional<VectorForm> vector_form(const ir::Kernel& kernel, const RowsForm& form,
                                       const RowsFacts& facts) {

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <set>
 
+#include "ir/dims.h"
 #include "ir/needed.h"
 #include "lower/rows/register_values.h"
 #include "lower/rows/rows_text.h"
@@ -36,15 +37,18 @@ class VectorWriter : RowsText {
 
   private:
     void shape() {
-        const std::string threads =
-            vectors_.threads_per_row == 1
-                ? "a thread"
-                : fmt::format("each of {} threads", vectors_.threads_per_row);
+        std::string threads = vectors_.threads_per_row == 1
+                                  ? "a thread"
+                                  : fmt::format("each of {} threads", vectors_.threads_per_row);
+        if (vectors_.blocks_per_row > 1)
+            threads += fmt::format(" of {} thread blocks", vectors_.blocks_per_row);
         out_.line(fmt::format("// {} elements, {} at a time by {}{}.", vectors_.length,
                               vectors_.vector, threads,
                               vectors_.prefetch ? ", the next row on its way meanwhile" : ""));
-        out_.line(fmt::format("using Row = VectorRow<{}, {}, {}, {}>;", vectors_.length,
-                              vectors_.vector, vectors_.threads_per_row, vectors_.prefetch));
+        out_.line(fmt::format(
+            "using Row = VectorRow<{}, {}, {}, {}{}>;", vectors_.length, vectors_.vector,
+            vectors_.threads_per_row, vectors_.prefetch,
+            vectors_.blocks_per_row > 1 ? fmt::format(", {}", vectors_.blocks_per_row) : ""));
     }
 
     // Whether the tensor is accessed by vectors along the row.
@@ -59,10 +63,14 @@ class VectorWriter : RowsText {
         const auto dims = kernel_.factors(kernel_.params[param].type.dims);
         return !ir::contains(dims, form_.rows);
     }
-    // The address at which the tensor's row starts.
+    // Where the tensor's row starts: its address, with the distance of its pieces if it has some.
     std::string start(const ir::Tensor& tensor, const Flips& flips = {}) {
         for (const ir::DimId dim : form_.over) coordinates_[dim] = "0";
-        return "&" + element(tensor, flips);
+        const std::string address = "&" + element(tensor, flips);
+        if (!is_in_pieces(kernel_, vectors_, tensor)) return address;
+        return fmt::format("pieces<{}>({}, args.{}.strides[{}])", vectors_.piece, address,
+                           emit::identifier(tensor.name),
+                           ir::position(tensor.type.dims, form_.over.front()));
     }
 
     void inputs() {

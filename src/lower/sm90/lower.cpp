@@ -45,9 +45,9 @@ Result<ProductForm> form_of(const ir::Kernel& kernel) {
         return cannot_express(kernel, "sm90 ", "windows that reach further than TMA's");
     if (!form->output_has_dims() && !counts_places(kernel, *form))
         return cannot_express(kernel, "sm90 ", "windows whose number is not known from a tensor");
+    if (!form->scattered && !form->output.paired) form->scattered = transposed_output(kernel);
     if (!form->scattered && !form->output.paired)
-        return cannot_express(kernel, "sm90 ",
-                              "an output that is not contiguous along the product's columns");
+        return cannot_express(kernel, "sm90 ", "an output that is contiguous along the batch");
     if (form->num_batch_dims() > kMaxBatchDims)
         return cannot_express(kernel, "sm90 ", "more batch dimensions than a tensor map can have");
     // Nothing else says that the number of columns is even, as a tensor map of the result would.

@@ -168,9 +168,10 @@ GridSize grid_size(const Launch& launch, std::span<const TensorArg> tensors,
                 return {clusters * blocks, 1, 1};
             },
             [&](const LinearGrid& grid) -> GridSize {
+                const int cluster = launch.cluster[0] * launch.cluster[1];
                 const auto blocks = ceil_div(extent_of(grid.count, tensors), grid.per_block);
                 const auto most = grid.waves > 0 ? capacity * grid.waves : kMaxBlocks;
-                return {std::min({blocks, most, kMaxBlocks}), 1, 1};
+                return {ceil_div(std::min({blocks, most, kMaxBlocks}), cluster) * cluster, 1, 1};
             },
             [&](const TileGrid& grid) -> GridSize {
                 const auto batch = extent_product(grid.batch, tensors);

@@ -28,9 +28,10 @@ using Dims = std::vector<DimId>;
 // In elements.
 constexpr std::int64_t kLongestRow = 16384;  // longer ones do not fit a thread block's registers
 constexpr std::int64_t kMaxPart = 4096, kMinPart = 32;
-// A cluster has 16 blocks of 512 threads, which hold 32 elements each. Fewer rows than these leave
-// most of a GPU idle.
+// A cluster has 16 blocks of 512 threads, which hold 32 elements each; of rows that are neighbours
+// in memory, 32 share it. Fewer rows than these leave most of a GPU idle.
 constexpr std::int64_t kLongestInCluster = 16 * 512 * 32, kRowsOfClusters = 8;
+constexpr std::int64_t kLongestColumnInCluster = kLongestInCluster / 32;
 // Thread blocks that keep a GPU busy, and the elements for which that matters.
 constexpr std::int64_t kManyBlocks = 264, kManyElements = 1 << 20;
 constexpr std::int64_t kColumnsPerBlock = 32;  // if neighbouring rows are neighbours in memory
@@ -263,7 +264,8 @@ class Splitter {
             contiguous ? rows : (rows + kColumnsPerBlock - 1) / kColumnsPerBlock;
         const bool many = rows * length >= kManyElements, idle = many && blocks < kManyBlocks;
         const bool too_long = contiguous && length > kLongestRow;
-        if (rows_ == LongRows::in_clusters && contiguous && length <= kLongestInCluster &&
+        const std::int64_t longest = contiguous ? kLongestInCluster : kLongestColumnInCluster;
+        if (rows_ == LongRows::in_clusters && columns.empty() && length <= longest &&
             rows >= kRowsOfClusters && is_read_along_row(id))
             return std::nullopt;
         if (!idle && !too_long && (!many || columns.empty())) return std::nullopt;

@@ -137,6 +137,8 @@ Result<Lowered> lower_rows(const ir::Kernel& original, const RowsFacts& facts) {
         return with_tiles(kernel, *turned, facts);
     if (const auto columns = columns_form(kernel, *form, facts))
         return with_columns(kernel, *columns, facts);
+    if (const auto held = held_columns_form(kernel, *form, facts))
+        return with_vectors(kernel, *held, facts);
     FixedKernel fixed(kernel, facts);
     for (const ir::DimId dim : form->over) fixed.fix(dim);
     if (held_length(fixed.kernel, *form) == 0)
@@ -148,14 +150,19 @@ Result<Lowered> lower_rows(const ir::Kernel& original, const RowsFacts& facts) {
 }
 
 bool holds_long_rows(const ir::Kernel& original, const RowsFacts& facts) {
-    constexpr std::int64_t kLong = 8192;  // elements
+    constexpr double kLong = 8192, kMany = 1 << 20;  // elements
     const ir::Kernel kernel = flips_at_leaves(original);
     const auto form = rows_form(kernel);
     if (!form) return false;
-    std::int64_t length = 1;
-    for (const ir::DimId dim : form->over)
-        length *= std::max<std::int64_t>(1, facts.known(kernel, dim));
-    return length < kLong || vector_form(kernel, *form, facts).has_value();
+    const auto count = [&](const std::vector<ir::DimId>& dims) {
+        double product = 1;
+        for (const ir::DimId dim : dims)
+            product *= static_cast<double>(std::max<std::int64_t>(1, facts.known(kernel, dim)));
+        return product;
+    };
+    const double length = count(form->over);
+    return form->over.empty() || (length < kLong && length * count(form->rows) < kMany) ||
+           vector_form(kernel, *form, facts) || held_columns_form(kernel, *form, facts);
 }
 
 bool multiplies_patches(const ir::Kernel& original, const RowsFacts& facts) {

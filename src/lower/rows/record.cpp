@@ -206,6 +206,21 @@ std::int64_t held_length(const ir::Kernel& kernel, const RowsForm& form) {
                : 0;
 }
 
+namespace {
+
+// Whether the row's dimensions are factors of one dimension of the tensor, or it lacks them.
+bool along_one_dim(const ir::Kernel& kernel, const std::vector<ir::DimId>& row,
+                   const ir::Tensor& tensor) {
+    const auto others = std::ranges::count_if(tensor.type.dims, [&](ir::DimId dim) {
+        const auto own = kernel.factors({dim});
+        return std::ranges::any_of(own,
+                                   [&](ir::DimId factor) { return ir::contains(row, factor); });
+    });
+    return others <= 1;
+}
+
+}  // namespace
+
 LaunchRecord element_record(const ir::Kernel& kernel, const RowsForm& form, std::string_view arch,
                             std::string_view schedule) {
     LaunchRecord record = record_of(kernel, arch, schedule);
@@ -243,7 +258,8 @@ LaunchRecord vector_rows_record(const ir::Kernel& kernel, const VectorForm& form
                                       : kernel.outputs[i - kernel.params.size()].tensor;
         std::vector<ir::DimId> contiguous = form.dims.over;
         if (is_in_pieces(kernel, form, bound)) contiguous.erase(contiguous.begin());
-        const int dims = form.access[i] > 0 ? row_dims(kernel, contiguous, i) : 1;
+        int dims = form.access[i] > 0 ? row_dims(kernel, contiguous, i) : 1;
+        if (form.across && along_one_dim(kernel, form.dims.over, bound)) dims = 1;
         if (dims > 1 || form.access[i] > info(record.spec(tensor).dtype).bytes)
             record.alignments.push_back({tensor, form.access[i], dims});
     }
@@ -256,10 +272,11 @@ LaunchRecord vector_rows_record(const ir::Kernel& kernel, const VectorForm& form
         ExtentField blocks = rows;
         blocks.factor *= form.blocks_per_row;
         record.counts.push_back(blocks);
-        launch.grid = LinearGrid{blocks, 1, 0};
+        launch.grid = LinearGrid{blocks, form.across ? form.rows_per_block() : 1, 0};
         launch.cluster = {form.blocks_per_row, 1};
     } else {
-        launch.grid = LinearGrid{rows, form.rows_per_block(), form.all_at_once ? 0 : kWaves};
+        const int waves = form.all_at_once || form.across ? 0 : kWaves;
+        launch.grid = LinearGrid{rows, form.rows_per_block(), waves};
     }
     launch.block = form.threads_per_block();
     launch.params = {arguments.finish()};

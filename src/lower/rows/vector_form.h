@@ -1,4 +1,5 @@
-// A row kernel whose rows fit into registers, and how threads share them (vector_rows.cuh).
+// A row kernel whose rows fit into registers, and how threads share them (vector_rows.cuh,
+// held_columns.cuh).
 #pragma once
 
 #include <optional>
@@ -18,6 +19,8 @@ struct VectorForm {
     int vector = 1;            // elements that a thread reads at a time
     int threads_per_row = 32;  // of one thread block
     int blocks_per_row = 1;    // a cluster
+    // Neighbours in memory are of different rows, of which a cluster holds 32.
+    bool across = false;
     bool prefetch = true;      // whether the next row is loaded before this one is computed
     bool all_at_once = false;  // as many thread blocks as rows need, without a limit
     // Bytes per access to each parameter, then each output; 0: it is not accessed by vectors.
@@ -25,7 +28,10 @@ struct VectorForm {
 
     // As in vector_rows.cuh.
     int threads_per_block() const { return threads_per_row <= 32 ? 128 : threads_per_row; }
-    int rows_per_block() const { return threads_per_block() / threads_per_row; }
+    int rows_per_block() const {
+        return across ? kColumnsTogether : threads_per_block() / threads_per_row;
+    }
+    static constexpr int kColumnsTogether = 32;
 };
 
 // Whether the tensor's rows are made of pieces. Those of tensors with fewer dimensions may not be.
@@ -36,5 +42,10 @@ bool is_in_pieces(const ir::Kernel& kernel, const VectorForm& form, const ir::Te
 // another.
 std::optional<VectorForm> vector_form(const ir::Kernel& kernel, const RowsForm& form,
                                       const RowsFacts& facts);
+
+// The same for rows whose neighbours in memory are of other rows; nullopt if they are too long, or
+// so short that others serve them.
+std::optional<VectorForm> held_columns_form(const ir::Kernel& kernel, const RowsForm& form,
+                                            const RowsFacts& facts);
 
 }  // namespace fact::lower

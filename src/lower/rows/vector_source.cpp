@@ -23,7 +23,7 @@ class VectorWriter : RowsText {
         for (const char* word : {"args", "row", "team", "in", "i", "F", "Row", "Inputs"})
             text_.reserve(word);
         for (const ir::DimId dim : form_.rows) name_coordinate(text_, dim);
-        preamble("vector_rows");
+        preamble(vectors_.across ? "held_columns" : "vector_rows");
         arguments(form_.rows.size() > 1 ? std::vector<std::string>{"rows"}
                                         : std::vector<std::string>{});
         out_.line();
@@ -37,6 +37,14 @@ class VectorWriter : RowsText {
 
   private:
     void shape() {
+        if (vectors_.across) {
+            out_.line(fmt::format("// {} elements of 32 rows by {} warps of {} thread block{}.",
+                                  vectors_.length, vectors_.threads_per_row / 32,
+                                  vectors_.blocks_per_row, vectors_.blocks_per_row > 1 ? "s" : ""));
+            out_.line(fmt::format("using Row = HeldColumns<{}, {}, {}>;", vectors_.length,
+                                  vectors_.threads_per_row / 32, vectors_.blocks_per_row));
+            return;
+        }
         std::string threads = vectors_.threads_per_row == 1
                                   ? "a thread"
                                   : fmt::format("each of {} threads", vectors_.threads_per_row);
@@ -67,10 +75,22 @@ class VectorWriter : RowsText {
     std::string start(const ir::Tensor& tensor, const Flips& flips = {}) {
         for (const ir::DimId dim : form_.over) coordinates_[dim] = "0";
         const std::string address = "&" + element(tensor, flips);
+        if (vectors_.across)
+            return fmt::format("column({}, args.{}.strides[{}])", address,
+                               emit::identifier(tensor.name), dim_along(tensor));
         if (!is_in_pieces(kernel_, vectors_, tensor)) return address;
         return fmt::format("pieces<{}>({}, args.{}.strides[{}])", vectors_.piece, address,
                            emit::identifier(tensor.name),
                            ir::position(tensor.type.dims, form_.over.front()));
+    }
+
+    // The tensor's dimension that ends with the innermost along the row.
+    std::size_t dim_along(const ir::Tensor& tensor) const {
+        const auto& dims = tensor.type.dims;
+        const auto at = std::ranges::find_if(dims, [&](ir::DimId dim) {
+            return kernel_.factors({dim}).back() == form_.over.back();
+        });
+        return static_cast<std::size_t>(at - dims.begin());
     }
 
     void inputs() {

@@ -6,7 +6,7 @@ namespace fact::exec {
 
 namespace {
 
-constexpr std::chrono::milliseconds kLongTurn{300};
+constexpr std::chrono::milliseconds kLongTurn{1000};
 
 }  // namespace
 

@@ -97,14 +97,6 @@ __device__ auto fetch_right(Functor const& functor, Slab const& slab,
         return functor.fetch(slab);
 }
 
-// Whether a lane stores its results where it has computed them: rows are neighbours in memory, and
-// those of eight lanes are a sector.
-template <class Output, class = void>
-inline constexpr bool kFromRegisters = false;
-template <class Output>
-inline constexpr bool kFromRegisters<Output, std::void_t<decltype(Output::kFromRegisters)>> =
-    Output::kFromRegisters;
-
 // The epilogue of a warp's 16 rows of each 64-row block of accumulators. `Output` is the tensor map
 // of the result, or the `Places` of its elements.
 template <class Config, class Functor, int kBatches, class Output = CUtensorMap>
@@ -222,10 +214,6 @@ struct Epilogue {
 #pragma unroll
         for (int v = 0; v < kSlabValues; ++v)
             values[v] = value(sums, s * kSlabValues + v, fetched, here, v);
-        if constexpr (kFromRegisters<Output>) {
-            store_columns(values, here);
-            return;
-        }
         // The first slab waits for the boxes of all: if it is beyond the edge, so are the others.
         if constexpr (!Config::kStaged && !kScattered)
             if (i == 0 && s % kParts == 0 && lane == 0) cute::tma_store_wait<kBoxes - kServed>();
@@ -248,25 +236,8 @@ struct Epilogue {
         }
     }
 
-    // Stores the lane's values of a slab: two rows, eight apart, of two columns in every eight.
-    __device__ void store_columns(float const (&values)[kSlabValues],
-                                  SlabOf<kBatches> const& here) const {
-        auto const row = output.row(here.row, here.batch), first = output.column(here.column);
-#pragma unroll
-        for (int i = 0; i < kSlabValues; ++i) {
-            auto at = row + output.column(here.column_of(i));
-            if constexpr (Output::kColumnsAdd)
-                at = row + first + output.column(here.column_of(i) - here.column);
-            int const down = here.row_of(i) - here.row;
-            bool const wanted = here.row_of(i) < extents.m && here.column_of(i) < extents.n;
-            store_if(wanted, output.data + at.offset + down,
-                     Neighbours<uint32_t, 1>{{__float_as_uint(values[i])}});
-        }
-    }
-
     __device__ void store(At const& at, int row, int column) {
-        if constexpr (kFromRegisters<Output>) {
-        } else if constexpr (kScattered) {
+        if constexpr (kScattered) {
             __syncwarp();
             // As in finish_slab, with f32 the branch there is enough.
             if (kParts == 1 || column < extents.n)

@@ -7,7 +7,7 @@ import sys
 from fact import _gpu_lock
 from fact._gpu_lock import EXCLUSIVE, SHARED
 
-LONG_TURN = 0.3  # seconds
+LONG_TURN = 1  # seconds
 
 
 class Turn:

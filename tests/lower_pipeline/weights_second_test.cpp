@@ -43,8 +43,8 @@ struct Pixels : Fixture {
     }
 };
 
-// What is prepared are the weights, once; lanes store rows of the product, which are neighbours in
-// memory, from their registers.
+// What is prepared are the weights, once; rows of the product, which are neighbours in memory, are
+// stored together.
 TEST(WeightsSecond, OfAConvolutionOfSinglePixels) {
     const Lowered lowered = Pixels(DType::f32).lowered("sm90a");
     ASSERT_EQ(lowered.record.launches.size(), 3u);
@@ -52,7 +52,7 @@ TEST(WeightsSecond, OfAConvolutionOfSinglePixels) {
         EXPECT_EQ(lowered.record.launches[static_cast<std::size_t>(pass)].prepares_from,
                   std::vector<int>{0});
     for (const char* part :
-         {"kMajorA = Major::mn", "kFromRegisters = true", "{map_x, map_w_rows, scales}"})
+         {"kMajorA = Major::mn", "kStoredTogether = 4", "{map_x, map_w_rows, scales}"})
         EXPECT_NE(lowered.source.find(part), std::string::npos) << lowered.source;
     EXPECT_EQ(inconsistency(lowered.record), "");
 }

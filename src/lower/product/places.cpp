@@ -120,7 +120,6 @@ class PlacesWriter {
                              output_.rows_together, output_.stored_together));
         out.line(fmt::format("static constexpr bool kRowsAdd = {}, kColumnsAdd = {};", rows_add(),
                              columns_add()));
-        if (output_.from_registers) out.line("static constexpr bool kFromRegisters = true;");
     }
 
     // Whether row(a + b) is row(a) + row(b) if `a` is the first row of a box and `b` is in it: the

@@ -307,8 +307,6 @@ std::optional<ScatteredOutput> transposed_output(const ir::Kernel& kernel) {
     // The planner asks for rows of whole vectors, and so does the launch record.
     const int bytes = info(kernel.outputs.front().tensor.type.dtype).bytes;
     found->stored_together = std::min(kBoxRows, kMostStoredBytes / bytes);
-    constexpr int kSectorBytes = 32, kLanes = 8;  // of neighbouring rows
-    found->from_registers = kLanes * bytes == kSectorBytes;
     return found;
 }
 

@@ -54,7 +54,6 @@ struct ScatteredOutput {
     std::vector<ScatteredDim> dims;  // of the output, in memory order
     int rows_together = 1;           // rows whose elements are neighbours in memory
     int stored_together = 1;         // of these rows, by one instruction: they are aligned
-    bool from_registers = false;     // each lane stores what it has computed
     // If the rows of the first operand overlap (WindowOperand::run), rows run over whole images,
     // the innermost dimension last: windows that cross an edge are no places, and not stored.
     std::vector<PlacesInRun> run = {};

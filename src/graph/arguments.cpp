@@ -1,5 +1,6 @@
 #include "graph/arguments.h"
 
+#include <algorithm>
 #include <cctype>
 
 namespace fact::graph {
@@ -58,9 +59,11 @@ std::optional<Einsum> read_einsum(const Node& node) {
     if (node.target != "aten.einsum.default" || !text) return std::nullopt;
     std::string equation = *text;
     std::erase(equation, ' ');
-    const auto arrow = equation.find("->");
-    if (arrow == equation.npos) return std::nullopt;
-    Einsum read{{""}, equation.substr(arrow + 2)};
+    const auto arrow = std::min(equation.find("->"), equation.size());
+    Einsum read{{""}, equation.substr(std::min(arrow + 2, equation.size()))};
+    if (arrow == equation.size())
+        for (char c = 'A'; c <= 'z'; ++c)
+            if (std::ranges::count(equation, c) == 1) read.result += c;
     for (const char c : equation.substr(0, arrow)) {
         if (c == ',')
             read.inputs.emplace_back();
@@ -69,6 +72,8 @@ std::optional<Einsum> read_einsum(const Node& node) {
         else
             return std::nullopt;
     }
+    for (const char c : read.result)
+        if (!std::isalpha(static_cast<unsigned char>(c))) return std::nullopt;
     return read;
 }
 

@@ -27,7 +27,8 @@ struct Einsum {
     std::vector<std::string> inputs;  // "bij", "jk"
     std::string result;               // "bik"
 };
-// nullopt for other operators, and for equations without "->" or with an ellipsis.
+// Without "->" the result has the indices that occur once, by name. nullopt for other operators,
+// and for equations with an ellipsis.
 std::optional<Einsum> read_einsum(const Node& node);
 
 }  // namespace fact::graph

@@ -3,6 +3,8 @@
 #include <numeric>
 #include <utility>
 
+#include "graph/splitter.h"
+
 namespace fact::graph {
 
 namespace {
@@ -31,43 +33,20 @@ bool can_split(const Graph& graph, const Node& node) {
     return true;
 }
 
-class Splitter {
+class BatchNormSplitter {
   public:
-    explicit Splitter(const Graph& graph) : graph_(graph) {}
+    explicit BatchNormSplitter(const Graph& graph) : splitter_(graph) {}
 
     Graph run() {
-        const std::vector<Node> before = std::exchange(graph_.nodes, {});
-        for (const Node& node : before)
-            if (can_split(graph_, node))
+        return splitter_.run([&](const Node& node) {
+            if (can_split(splitter_.graph(), node))
                 split(node);
             else
-                add(node);
-        return std::move(graph_);
+                splitter_.add(node);
+        });
     }
 
   private:
-    void add(Node node) {
-        const auto place = static_cast<NodeId>(graph_.nodes.size());
-        for (const ValueId value : node.outputs) graph_[value].producer = place;
-        graph_.nodes.push_back(std::move(node));
-    }
-
-    // Adds an operator with one result: `result` or, if it is not given, a new value with the type
-    // of `like`.
-    ValueId step(const Node& of, std::string_view name, std::string_view target,
-                 std::vector<NamedArgument> inputs, ValueId like,
-                 std::optional<ValueId> result = {}) {
-        Node node;
-        node.name = of.name + "_" + std::string(name);
-        node.target = target;
-        node.where = of.where;
-        node.inputs = std::move(inputs);
-        if (!result) result = graph_.add_value({node.name, graph_[like].type, {}});
-        node.outputs = {*result};
-        add(std::move(node));
-        return *result;
-    }
-
     void split(const Node& original) {
         Node norm = original;
         norm.target = "aten._native_batch_norm_legit.no_stats";
@@ -75,7 +54,7 @@ class Splitter {
         std::erase_if(norm.inputs, [](const NamedArgument& argument) {
             return argument.name == "running_mean" || argument.name == "running_var";
         });
-        add(std::move(norm));
+        splitter_.add(std::move(norm));
 
         const auto tensor = [&](const char* name) {
             return std::get<ValueId>(*find_argument(original, name));
@@ -83,40 +62,44 @@ class Splitter {
         const auto number = [&](const char* name) {
             return std::get<double>(*find_argument(original, name));
         };
-        const auto& sizes = graph_[tensor("input")].type->sizes;
+        const auto& sizes = type_of(tensor("input"))->sizes;
         const auto elements = std::accumulate(sizes.begin(), sizes.end(), 1.0, std::multiplies());
         const double count = elements / static_cast<double>(sizes.at(1));  // per channel
         const ValueId inverse = original.outputs[kInverse], mean = tensor("running_mean"),
                       variance = tensor("running_var");
         // `inverse` is 1 / sqrt(biased variance + eps); the running variance is the unbiased one.
         const ValueId squared =
-            step(original, "squared", "aten.pow.Tensor_Scalar",
-                 {{"self", inverse, false}, {"exponent", -2.0, false}}, inverse);
-        const ValueId biased =
-            step(original, "biased", "aten.sub.Tensor",
-                 {{"self", squared, false}, {"other", number("eps"), false}}, inverse);
-        const ValueId unbiased =
-            step(original, "unbiased", "aten.mul.Tensor",
-                 {{"self", biased, false}, {"other", count / (count - 1), false}}, inverse);
+            splitter_.step(original, "squared", "aten.pow.Tensor_Scalar",
+                           {{"self", inverse, false}, {"exponent", -2.0, false}}, type_of(inverse));
+        const ValueId biased = splitter_.step(
+            original, "biased", "aten.sub.Tensor",
+            {{"self", squared, false}, {"other", number("eps"), false}}, type_of(inverse));
+        const ValueId unbiased = splitter_.step(
+            original, "unbiased", "aten.mul.Tensor",
+            {{"self", biased, false}, {"other", count / (count - 1), false}}, type_of(inverse));
         const auto update = [&](const std::string& name, ValueId running, ValueId latest,
                                 int output) {
-            step(original, name, "aten.lerp.Scalar",
-                 {{"self", running, false},
-                  {"end", latest, false},
-                  {"weight", number("momentum"), false}},
-                 running, original.outputs[static_cast<std::size_t>(output)]);
+            splitter_.step(original, name, "aten.lerp.Scalar",
+                           {{"self", running, false},
+                            {"end", latest, false},
+                            {"weight", number("momentum"), false}},
+                           type_of(running), original.outputs[static_cast<std::size_t>(output)]);
         };
         update("running_mean", mean, original.outputs[kMean], kRunningMean);
         update("running_var", variance, unbiased, kRunningVariance);
     }
 
-    Graph graph_;
+    const std::optional<TensorType>& type_of(ValueId value) const {
+        return splitter_.graph()[value].type;
+    }
+
+    Splitter splitter_;
 };
 
 }  // namespace
 
 Graph split_batch_norms(const Graph& graph) {
-    return Splitter(graph).run();
+    return BatchNormSplitter(graph).run();
 }
 
 }  // namespace fact::graph

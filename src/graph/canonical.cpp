@@ -4,6 +4,7 @@
 #include <numeric>
 
 #include "graph/batch_norm.h"
+#include "graph/einsum.h"
 #include "graph/identity.h"
 #include "graph/normalize.h"
 #include "graph/references.h"
@@ -196,7 +197,7 @@ class Canonicalizer {
 }  // namespace
 
 Graph canonicalize(const Graph& graph) {
-    return Canonicalizer(split_batch_norms(graph)).run();
+    return Canonicalizer(split_einsums(split_batch_norms(graph))).run();
 }
 
 }  // namespace fact::graph

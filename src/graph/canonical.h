@@ -8,8 +8,8 @@ namespace fact::graph {
 // Drops metadata asserts, inert dropout, no-op clone, expand, slice, view, permute, casts and
 // broadcasts; makes
 // t, transpose and permute all "aten.permute.default" with non-negative dims; makes every dim and
-// slice argument non-negative; splits batch norms that update running statistics; removes nodes
-// whose results are never read. Values keep their names.
+// slice argument non-negative; splits batch norms that update running statistics, and einsums into
+// steps of two operands; removes nodes whose results are never read. Values keep their names.
 Graph canonicalize(const Graph& graph);
 
 }  // namespace fact::graph

@@ -126,6 +126,31 @@ void make_clone(const Graph& graph, Node& node) {
         node.inputs.push_back({"memory_format", MemoryFormatArg{1}, true});  // contiguous
 }
 
+// A tensor of one number that has another tensor's sizes does not read that tensor.
+void make_full(const Graph& graph, Node& node) {
+    constexpr std::array<std::pair<std::string_view, std::optional<std::int64_t>>, 6> kLike{
+        {{"zeros_like", 0},
+         {"new_zeros", 0},
+         {"ones_like", 1},
+         {"new_ones", 1},
+         {"full_like", {}},
+         {"new_full", {}}}};
+    const auto like =
+        std::ranges::find(kLike, aten_name(node.target), [](const auto& row) { return row.first; });
+    const TensorType *self = self_type(graph, node), *result = output_type(graph, node);
+    if (like == kLike.end() || self == nullptr || result == nullptr || result->dynamic ||
+        self->device != result->device || !is_dense(*result))
+        return;
+    const Argument* given = find_argument(node, "fill_value");
+    if (!like->second && (given == nullptr || std::holds_alternative<ValueId>(*given))) return;
+    const Argument value = like->second ? Argument{*like->second} : *given;
+    node.target = "aten.full.default";
+    node.inputs = {{"size", result->sizes, false},
+                   {"fill_value", value, false},
+                   {"dtype", DTypeArg{result->dtype}, true},
+                   {"device", DeviceArg{result->device}, true}};
+}
+
 // Operators that are traced under another name for the same with the same arguments: Python's own
 // for `&`, `|` and `^`, and the aliases of NumPy and of other frameworks.
 void drop_alias(Node& node) {
@@ -270,6 +295,7 @@ void normalize_arguments(const Graph& graph, Node& node) {
     make_permute(graph, node);
     make_cast(graph, node);
     make_clone(graph, node);
+    make_full(graph, node);
     wrap_dims(graph, node);
     const std::string_view target = node.target, name = aten_name(target);
     if (target == "aten.slice.Tensor" || target == "aten.slice_scatter.default")

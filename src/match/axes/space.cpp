@@ -29,6 +29,30 @@ bool keeps_numbers(const Graph& graph, const Node& node) {
     return from == to || (info(from).floating && to == DType::f32);
 }
 
+// The shape of what the node permutes, or views with more or fewer dimensions of one element;
+// nullopt if it does something else.
+std::optional<Shape> before_view(const Graph& graph, const Node& node, const Shape& placed) {
+    const bool permutes = node.target == "aten.permute.default";
+    if (!permutes && !graph::is_reshape(node)) return std::nullopt;
+    const auto& sizes = sizes_of(graph, std::get<ValueId>(node.inputs.front().value));
+    Shape shape(sizes.size());
+    if (permutes) {
+        const auto& dims = std::get<std::vector<std::int64_t>>(*graph::find_argument(node, "dims"));
+        for (std::size_t i = 0; i < shape.size(); ++i)
+            shape[static_cast<std::size_t>(dims[i])] = placed[i];
+        return shape;
+    }
+    const auto& viewed = sizes_of(graph, node.outputs.front());
+    std::size_t from = 0;
+    for (std::size_t i = 0; i < viewed.size(); ++i) {
+        if (viewed[i] == 1) continue;
+        while (from < sizes.size() && sizes[from] == 1) ++from;
+        if (from == sizes.size() || sizes[from] != viewed[i]) return std::nullopt;
+        shape[from++] = placed[i];
+    }
+    return shape;
+}
+
 }  // namespace
 
 Shape broadcast_shape(const graph::TensorType& type, const Shape& result) {
@@ -227,11 +251,18 @@ std::string Space::absorb_second_linear(const Graph& graph, const Anchor& linear
 
 std::string Space::absorb_producer(const Graph& graph, NodeId id) {
     const Node& node = graph[id];
-    if (std::string reason = unsupported_pointwise(graph, node); !reason.empty()) return reason;
     const ValueId result = node.outputs.front();
     const auto oriented = orientation(result);
     if (!oriented) return "it is used in two orientations";
-    const Shape placed = *oriented;
+    Shape placed = *oriented;
+    if (auto source = before_view(graph, node, placed)) {
+        place(result, std::move(placed));
+        std::erase_if(sides_, [&](const SideUse& side) { return side.value == result; });
+        const graph::NamedArgument& read = node.inputs.front();
+        add_side({id, read.name, std::get<ValueId>(read.value), std::move(*source)});
+        return "";
+    }
+    if (std::string reason = unsupported_pointwise(graph, node); !reason.empty()) return reason;
     place(result, placed);
     std::erase_if(sides_, [&](const SideUse& side) { return side.value == result; });
     for (const auto& argument : node.inputs) {

@@ -63,8 +63,19 @@ bool take_second_linear(const Graph& graph, Region& region, NodeId producer) {
     return true;
 }
 
+// Whether the node only views what a pointwise operator computes, and nothing else reads that.
+bool views_pointwise(const Graph& graph, const Facts& facts, NodeId id) {
+    const Node& node = graph[id];
+    if (node.target != "aten.permute.default" && !graph::is_reshape(node)) return false;
+    const auto* source = std::get_if<ValueId>(&node.inputs.front().value);
+    const auto producer = source ? graph[*source].producer : std::nullopt;
+    return producer && only_used_in(facts, *source, {id}) &&
+           (unsupported_pointwise(graph, graph[*producer]).empty() ||
+            views_pointwise(graph, facts, *producer));
+}
+
 // Adds producers of side operands that nothing else reads: pointwise ones, such as the comparison
-// that makes a mask, and a second linear of the same input.
+// that makes a mask, perhaps seen through views, and a second linear of the same input.
 void take_producers(const Graph& graph, const Facts& facts, Region& region, NodeSet& nodes) {
     Space& space = region.anchor.space;
     std::int64_t limit = count(*graph[region.outputs.front()].type);
@@ -86,6 +97,8 @@ void take_producers(const Graph& graph, const Facts& facts, Region& region, Node
             if (is_anchor(graph[*producer])) {
                 if (!take_second_linear(graph, region, *producer)) continue;
             } else {
+                const bool views = graph::is_plain_view(graph[*producer]);
+                if (views && !views_pointwise(graph, facts, *producer)) continue;
                 Space grown = space;
                 if (!grown.absorb_producer(graph, *producer).empty()) continue;
                 space = std::move(grown);

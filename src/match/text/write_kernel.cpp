@@ -159,7 +159,7 @@ std::string KernelWriter::write_node(NodeId id) {
     else if (op)
         write_pointwise(id, *op);
     else
-        values_[output] = values_.at(reads.front());
+        values_[output] = operand(id, node.inputs.front().name, reads.front());
     return "";
 }
 

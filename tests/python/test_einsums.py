@@ -111,15 +111,15 @@ class Einsums(CommandLine):
             operands, result = (equation.split("->") + [""])[:2]
             self.assertEqual(operands.count(","), 1, equation)
 
-    def test_blocks_are_four_products(self):
+    def test_masks_and_decays_join_the_products(self):
         done = self.fact("optimize", self.write("model.py", BLOCKS), "--run-dir", "run", "--json", "--no-bench")
         self.assertEqual(done.returncode, 0, done.stderr)
         report = json.loads(done.stdout)
         for pattern in report["patterns"]:
             self.assertEqual(pattern["why"], "", pattern)
         self.assertEqual(report["statistics"]["texts_verified"], report["statistics"]["families"])
-        print(json.dumps(report["left_alone"],indent=1),report["operators"])
-        self.assertLessEqual({one["target"] for one in report["left_alone"]}, {"aten.cat.default"})
+        left = {one["target"] for one in report["left_alone"] if one["work"]}
+        self.assertLessEqual(left, {"aten.cat.default", "aten.sub.Tensor"})
 
 
 def pathless(path):

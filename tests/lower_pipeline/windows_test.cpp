@@ -61,7 +61,7 @@ TEST(Windows, OfAProductLookAtItsResult) {
 TEST(Windows, SeeTheSameNumbersWhereTheyAreMoved) {
     constexpr std::int64_t kImages = 2, kFeatures = 3, kHeight = 6, kWidth = 5;
     const Pooled pooled(Pooled::Mean::of_images);
-    const ir::Kernel moved = windows_at_leaves(pooled.kernel, false);
+    const ir::Kernel moved = windows_at_leaves(pooled.kernel, {});
     EXPECT_EQ(ir::verify(moved), "");
     std::mt19937 generator(1);
     std::normal_distribution<double> normal;

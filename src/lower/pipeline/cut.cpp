@@ -390,8 +390,8 @@ Result<Pipeline> cut(const ir::Kernel& kernel, const CutOptions& options) {
     }
     if (options.scatters) moved = pointwise_first(moved);
     moved = ir::share_reorderings(moved);
-    moved = windows_at_leaves(moved, options.scatters);
     if (options.windows) moved = with_tf32_numbers(with_channels_last(moved));
+    moved = windows_at_leaves(moved, {.cuts = options.scatters, .operands = options.windows});
     return Cutter(std::move(moved), options).run();
 }
 

@@ -7,7 +7,9 @@
 #include "ir/dims.h"
 #include "ir/needed.h"
 #include "ir/reorderings.h"
+#include "lower/pipeline/uses.h"
 #include "lower/product/scattered_output.h"
+#include "lower/product/window_operand.h"
 #include "support/result.h"
 
 namespace fact::lower {
@@ -22,24 +24,39 @@ bool is_window(const ir::Expr& expr) {
     return std::holds_alternative<ir::Window>(expr.node);
 }
 
+// Windows that products read as an operand, and nothing else reads.
+std::set<ExprId> windows_of_products(const ir::Kernel& kernel) {
+    std::set<ExprId> found;
+    for (const ir::Expr& expr : kernel.exprs)
+        if (const auto* product = std::get_if<ir::Product>(&expr.node)) {
+            if (window_operand(kernel, product->a, Side::first))
+                found.insert(*window_behind(kernel, product->a));
+            if (window_operand(kernel, product->b, Side::second))
+                found.insert(*window_behind(kernel, product->b));
+        }
+    std::erase_if(found, [&](ExprId id) { return users_of(kernel, id).size() > 1; });
+    return found;
+}
+
 class WindowMover {
   public:
-    WindowMover(const ir::Kernel& kernel, bool cuts_stay)
-        : from_(kernel), cuts_stay_(cuts_stay), to_(kernel), build_(to_) {
+    WindowMover(const ir::Kernel& kernel, const StayingWindows& stay)
+        : from_(kernel), stay_(stay), to_(kernel), build_(to_) {
         to_.exprs.clear();
+        if (stay.operands) operands_ = windows_of_products(kernel);
     }
 
     ir::Kernel run() {
         for (std::size_t i = 0; i < from_.exprs.size(); ++i) {
             ir::Expr expr = from_.exprs[i];
             if (const auto* window = std::get_if<ir::Window>(&expr.node);
-                window && !is_in_memory(window->x)) {
+                window && !operands_.contains(static_cast<ExprId>(i)) && !is_in_memory(window->x)) {
                 places_ = window->places;
                 if (is_pointwise(window->x)) {
                     copies_.push_back(moved(expr, *window));
                     continue;
                 }
-                if (!cuts_stay_ || !is_cut_off(from_, static_cast<ExprId>(i)))
+                if (!stay_.cuts || !is_cut_off(from_, static_cast<ExprId>(i)))
                     to_.exprs[index(copies_[index(window->x)])].stored = true;
             }
             ir::for_each_operand(expr.node, [&](ExprId& x) { x = copies_[index(x)]; });
@@ -234,7 +251,8 @@ class WindowMover {
     }
 
     const ir::Kernel& from_;
-    const bool cuts_stay_;
+    const StayingWindows stay_;
+    std::set<ExprId> operands_;  // windows of from_ that products read
     ir::Kernel to_;
     ir::Builder build_;
     std::vector<ExprId> copies_;  // by expression of from_, the one of to_
@@ -245,9 +263,8 @@ class WindowMover {
 
 }  // namespace
 
-ir::Kernel windows_at_leaves(const ir::Kernel& kernel, bool cuts_stay) {
-    return std::ranges::any_of(kernel.exprs, is_window) ? WindowMover(kernel, cuts_stay).run()
-                                                        : kernel;
+ir::Kernel windows_at_leaves(const ir::Kernel& kernel, const StayingWindows& stay) {
+    return std::ranges::any_of(kernel.exprs, is_window) ? WindowMover(kernel, stay).run() : kernel;
 }
 
 }  // namespace fact::lower

@@ -6,13 +6,14 @@
 namespace fact::match {
 
 // Each is defined in the file of its name.
-extern const Family kAttention, kProducts, kConvolutions, kLinears, kNorms, kFolds, kRotary, kRows;
+extern const Family kAttention, kProducts, kConvolutions, kLinears, kNorms, kFolds, kRotary, kRows,
+    kImages;
 
 std::span<const Family* const> families() {
     // kLinears comes before kFolds, which folds norms into joined linears too; kRotary uses what is
-    // left, and kRows what is left then.
-    static constexpr std::array kAll{&kAttention, &kProducts, &kConvolutions, &kLinears,
-                                     &kNorms,     &kFolds,    &kRotary,       &kRows};
+    // left, kRows what is left then, and kImages adds alternatives to what all others found.
+    static constexpr std::array kAll{&kAttention, &kProducts, &kConvolutions, &kLinears, &kNorms,
+                                     &kFolds,     &kRotary,   &kRows,         &kImages};
     return kAll;
 }
 

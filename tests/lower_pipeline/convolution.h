@@ -24,14 +24,14 @@ struct Convolution : Fixture {
         kernel.dims.push_back({name, extent > 0 ? std::optional(extent) : std::nullopt});
         return static_cast<ir::DimId>(kernel.dims.size() - 1);
     }
-    ir::ExprId result() {
+    ir::ExprId result() { return of(param("x", dtype, {batch, c, h, w})); }
+    ir::ExprId of(ir::ExprId images) {
         kernel.dims.push_back({"P", {}, {}, along_h});
         kernel.dims.push_back({"Q", {}, {}, along_w});
         p = kernel.dim("P"), q = kernel.dim("Q");
-        const ir::ExprId x = param("x", dtype, {batch, c, h, w});
         const ir::ExprId weights = param("w", dtype, {f, c, r, s});
         const ir::DimId sum = kernel.factored_dim({r, s, c});
-        const ir::ExprId windows = b.permute(b.window(x, {p, q}), {batch, r, s, c, p, q});
+        const ir::ExprId windows = b.permute(b.window(images, {p, q}), {batch, r, s, c, p, q});
         const ir::ExprId acc =
             b.product(b.view(b.permute(weights, {f, r, s, c}), {f, sum}),
                       b.view(windows, {batch, sum, kernel.factored_dim({p, q})}), precision);

@@ -7,6 +7,7 @@
 #include <set>
 
 #include "ir/extents.h"
+#include "lower/pipeline/magnitudes.h"
 #include "lower/pipeline/uses.h"
 #include "lower/product/rewritten.h"
 #include "lower/product/window_operand.h"
@@ -58,9 +59,11 @@ std::optional<DimId> scaled_images(const ir::Kernel& kernel, const ir::Window& w
     return order->front();
 }
 
-// What the numbers of each row of x[rows, over...] are divided by: a power of two, stored.
-ExprId divisors_of(ir::Kernel& to, ir::Builder& build, ExprId x, const std::vector<DimId>& over) {
-    const ExprId most = build.reduce(ir::ReduceOp::max, build.unary(ir::UnaryOp::abs, x), over);
+// What the numbers of each row are divided by, whose magnitudes are those of magnitudes[rows,
+// over...]: a power of two, stored.
+ExprId divisors_of(ir::Kernel& to, ir::Builder& build, ExprId magnitudes,
+                   const std::vector<DimId>& over) {
+    const ExprId most = build.reduce(ir::ReduceOp::max, magnitudes, over);
     const ExprId some = build.binary(ir::BinaryOp::max, most, build.literal(kLeast));
     const ExprId exponent = build.binary(ir::BinaryOp::mul, build.unary(ir::UnaryOp::log, some),
                                          build.literal(1 / std::log(2.0)));
@@ -81,41 +84,128 @@ std::vector<DimId> without(std::vector<DimId> dims, DimId dim) {
     return dims;
 }
 
-// Products in TF32 over windows that nothing else reads.
-struct Found {
-    std::map<ExprId, DimId> windows;    // with the dimension of their images
-    std::map<ExprId, ExprId> products;  // with the windows that are their second operand
-    std::set<ExprId> between;           // a window and its product: views, with its numbers
+// A product in TF32 over windows that nothing else reads.
+struct Scaled {
+    ExprId windows{};
+    Side side{};    // of the windows
+    DimId image{};  // the dimension of their images
+    DimId channel{};
+    bool bounded = false;  // whether the largest number of each channel is known beforehand
 };
+
+struct Found {
+    std::map<ExprId, Scaled> products;
+    std::map<ExprId, Scaled> windows;  // by ExprId of the windows
+    std::set<ExprId> between;          // a window and its product: views, with its numbers
+};
+
+// Whether the largest number of each channel follows from values that are much smaller than images.
+bool is_bounded(const ir::Kernel& kernel, ExprId images, DimId channel,
+                const std::vector<std::int64_t>& extents) {
+    ir::Kernel scratch = kernel;
+    const auto known = largest_magnitude(scratch, images, channel, extents);
+    return known && !scratch[*known].type.dims.empty();
+}
+
+std::optional<Scaled> scaled(const ir::Kernel& kernel, const ir::Product& product, Side side,
+                             const std::vector<std::int64_t>& extents) {
+    const ExprId operand = side == Side::first ? product.a : product.b;
+    const auto behind = window_behind(kernel, operand);
+    if (!behind) return std::nullopt;
+    const auto& window = std::get<ir::Window>(kernel[*behind].node);
+    const auto image = scaled_images(kernel, window, extents);
+    if (!image) return std::nullopt;
+    Scaled found{*behind, side, *image, channels_last(kernel, window)->back()};
+    found.bounded = is_bounded(kernel, window.x, found.channel, extents);
+    if (!found.bounded && !is_large(kernel, product, extents)) return std::nullopt;
+    // One factor for all results of an image if each is a product of its own, else one for all.
+    const auto& dims = kernel[operand].type.dims;
+    const bool apart = side == Side::second && dims.size() == 3 && dims.front() == *image;
+    if (!apart && !(found.bounded && dims.size() == 2)) return std::nullopt;
+    return found;
+}
 
 Found scaled_products(const ir::Kernel& kernel, const std::vector<std::int64_t>& extents) {
     Found found;
     for (std::size_t i = 0; i < kernel.exprs.size(); ++i) {
         const auto* product = std::get_if<ir::Product>(&kernel.exprs[i].node);
         if (!product || product->precision != ir::Precision::tf32) continue;
-        const auto behind = window_behind(kernel, product->b);
-        if (!behind) continue;
-        const auto image =
-            scaled_images(kernel, std::get<ir::Window>(kernel[*behind].node), extents);
-        // Each image is a product of its own, with one factor for all of its results.
-        const auto& dims = kernel[product->b].type.dims;
-        if (!image || dims.size() != 3 || dims.front() != *image) continue;
-        if (!is_large(kernel, *product, extents)) continue;
+        auto one = scaled(kernel, *product, Side::second, extents);
+        if (!one) one = scaled(kernel, *product, Side::first, extents);
+        if (!one) continue;
         std::set<ExprId> between;
         bool alone = true;
-        for (ExprId at = product->b;;) {
+        for (ExprId at = one->side == Side::first ? product->a : product->b;;) {
             alone = alone && users_of(kernel, at).size() == 1;
-            if (at == *behind) break;
+            if (at == one->windows) break;
             between.insert(at);
             ir::for_each_operand(kernel[at].node, [&](ExprId x) { at = x; });
         }
         if (!alone) continue;
         found.between.merge(between);
-        found.windows.emplace(*behind, *image);
-        found.products.emplace(static_cast<ExprId>(i), *behind);
+        found.windows.emplace(one->windows, *one);
+        found.products.emplace(static_cast<ExprId>(i), *one);
     }
     return found;
 }
+
+// What images are divided by.
+struct Divisors {
+    ExprId of_images{};
+    std::optional<ExprId> most;  // the largest number of each channel, if that is known
+};
+
+class Scaler {
+  public:
+    Scaler(ir::Kernel& to, ir::Builder& build, const std::vector<std::int64_t>& extents,
+           std::map<ExprId, Divisors>& divisors_of)
+        : to_(to), build_(build), extents_(extents), divisors_of_(divisors_of) {}
+
+    // The windows of images that are divided.
+    ExprId windows(const ir::Window& window, const Scaled& scaled) {
+        Divisors& divisors = divisors_of_[scaled.windows];
+        if (scaled.bounded) {
+            divisors.most = *largest_magnitude(to_, window.x, scaled.channel, extents_);
+            divisors.of_images = of_bound(scaled, *divisors.most, {scaled.image});
+        } else {
+            divisors.of_images = divisors_of(to_, build_, build_.unary(ir::UnaryOp::abs, window.x),
+                                             without(to_[window.x].type.dims, scaled.image));
+        }
+        const ExprId images = divided(build_, window.x, divisors.of_images);
+        to_.exprs[ir::index(images)].stored = true;
+        return build_.window(images, window.places);
+    }
+
+    ExprId product(const ir::Product& product, const Scaled& scaled) {
+        const bool is_second = scaled.side == Side::second;
+        const ExprId weights = is_second ? product.a : product.b;
+        const auto& dims = to_[weights].type.dims;
+        const DimId k = is_second ? dims.back() : dims[dims.size() - 2];
+        const auto features = without(dims, k);
+        const ExprId divisors =
+            divisors_of(to_, build_, build_.unary(ir::UnaryOp::abs, weights), {k});
+        const ExprId numbers = divided(build_, weights, divisors);
+        const ExprId sums =
+            is_second ? build_.product(numbers, product.b) : build_.product(product.a, numbers);
+        const Divisors& own = divisors_of_.at(scaled.windows);
+        // What is the same for all images is a factor of each feature.
+        const ExprId of_images = own.most ? of_bound(scaled, *own.most, features) : own.of_images;
+        return times(times(sums, of_images), divisors);
+    }
+
+  private:
+    // One divisor for all, from the largest number of each channel, repeated along `dims`.
+    ExprId of_bound(const Scaled& scaled, ExprId most, std::vector<DimId> dims) {
+        dims.push_back(scaled.channel);
+        return divisors_of(to_, build_, build_.expand(most, dims), {scaled.channel});
+    }
+    ExprId times(ExprId a, ExprId b) { return build_.binary(ir::BinaryOp::mul, a, b); }
+
+    ir::Kernel& to_;
+    ir::Builder& build_;
+    const std::vector<std::int64_t>& extents_;
+    std::map<ExprId, Divisors>& divisors_of_;
+};
 
 }  // namespace
 
@@ -123,30 +213,20 @@ ir::Kernel with_scaled_numbers(const ir::Kernel& kernel, const std::vector<std::
     const Found found = scaled_products(kernel, extents);
     if (found.products.empty()) return kernel;
 
-    std::map<ExprId, ExprId> image_divisors;
-    return rewritten(kernel, [&](ir::Kernel& to, ir::Builder& build, std::size_t i, ir::Expr expr) {
-        const auto id = static_cast<ExprId>(i);
-        if (const auto image = found.windows.find(id); image != found.windows.end()) {
-            const auto& window = std::get<ir::Window>(expr.node);
-            const ExprId divisors =
-                divisors_of(to, build, window.x, without(to[window.x].type.dims, image->second));
-            const ExprId images = divided(build, window.x, divisors);
-            to.exprs[ir::index(images)].stored = true;
-            image_divisors[id] = divisors;
-            return build.window(images, window.places);
-        }
-        if (const auto behind = found.products.find(id); behind != found.products.end()) {
-            const auto& product = std::get<ir::Product>(expr.node);
-            const ExprId divisors =
-                divisors_of(to, build, product.a, {to[product.a].type.dims.back()});
-            const ExprId sums = build.product(divided(build, product.a, divisors), product.b);
-            const ExprId of_image = image_divisors.at(behind->second);
-            return build.binary(ir::BinaryOp::mul, build.binary(ir::BinaryOp::mul, sums, of_image),
-                                divisors);
-        }
-        if (found.between.contains(id)) expr.type.dtype = DType::f16;
-        return to.add(std::move(expr));
-    });
+    std::map<ExprId, Divisors> divisors;
+    ir::Kernel result =
+        rewritten(kernel, [&](ir::Kernel& to, ir::Builder& build, std::size_t i, ir::Expr expr) {
+            const auto id = static_cast<ExprId>(i);
+            Scaler scaler(to, build, extents, divisors);
+            if (const auto windows = found.windows.find(id); windows != found.windows.end())
+                return scaler.windows(std::get<ir::Window>(expr.node), windows->second);
+            if (const auto product = found.products.find(id); product != found.products.end())
+                return scaler.product(std::get<ir::Product>(expr.node), product->second);
+            if (found.between.contains(id)) expr.type.dtype = DType::f16;
+            return to.add(std::move(expr));
+        });
+    ir::drop_dead(result);
+    return result;
 }
 
 }  // namespace fact::lower

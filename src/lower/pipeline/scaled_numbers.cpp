@@ -6,6 +6,7 @@
 #include <optional>
 #include <set>
 
+#include "ir/dims.h"
 #include "ir/extents.h"
 #include "lower/pipeline/magnitudes.h"
 #include "lower/pipeline/uses.h"
@@ -59,21 +60,6 @@ std::optional<DimId> scaled_images(const ir::Kernel& kernel, const ir::Window& w
     return order->front();
 }
 
-// What the numbers of each row are divided by, whose magnitudes are those of magnitudes[rows,
-// over...]: a power of two, stored.
-ExprId divisors_of(ir::Kernel& to, ir::Builder& build, ExprId magnitudes,
-                   const std::vector<DimId>& over) {
-    const ExprId most = build.reduce(ir::ReduceOp::max, magnitudes, over);
-    const ExprId some = build.binary(ir::BinaryOp::max, most, build.literal(kLeast));
-    const ExprId exponent = build.binary(ir::BinaryOp::mul, build.unary(ir::UnaryOp::log, some),
-                                         build.literal(1 / std::log(2.0)));
-    const ExprId steps = build.unary(
-        ir::UnaryOp::ceil, build.binary(ir::BinaryOp::sub, exponent, build.literal(kLargest)));
-    const ExprId divisors = build.binary(ir::BinaryOp::pow, build.literal(2), steps);
-    to.exprs[ir::index(divisors)].stored = true;
-    return divisors;
-}
-
 ExprId divided(ir::Builder& build, ExprId x, ExprId divisors) {
     const ExprId factors = build.unary(ir::UnaryOp::reciprocal, divisors);
     return build.cast(DType::f16, build.binary(ir::BinaryOp::mul, x, factors));
@@ -116,9 +102,13 @@ std::optional<Scaled> scaled(const ir::Kernel& kernel, const ir::Product& produc
     const auto image = scaled_images(kernel, window, extents);
     if (!image) return std::nullopt;
     Scaled found{*behind, side, *image, channels_last(kernel, window)->back()};
-    found.bounded = is_bounded(kernel, window.x, found.channel, extents);
+    const auto& weights = kernel[side == Side::first ? product.b : product.a].type.dims;
+    const DimId k = side == Side::first ? weights.front() : weights.back();
+    found.bounded = weights.size() == 2 && ir::contains(kernel.factors({k}), found.channel) &&
+                    is_bounded(kernel, window.x, found.channel, extents);
     if (!found.bounded && !is_large(kernel, product, extents)) return std::nullopt;
-    // One factor for all results of an image if each is a product of its own, else one for all.
+    // Each image is a product of its own, with one factor for all of its results; those of channels
+    // are multiplied into the weights.
     const auto& dims = kernel[operand].type.dims;
     const bool apart = side == Side::second && dims.size() == 3 && dims.front() == *image;
     if (!apart && !(found.bounded && dims.size() == 2)) return std::nullopt;
@@ -149,62 +139,69 @@ Found scaled_products(const ir::Kernel& kernel, const std::vector<std::int64_t>&
     return found;
 }
 
-// What images are divided by.
-struct Divisors {
-    ExprId of_images{};
-    std::optional<ExprId> most;  // the largest number of each channel, if that is known
-};
-
 class Scaler {
   public:
+    // `divisors` are those of images, by their windows.
     Scaler(ir::Kernel& to, ir::Builder& build, const std::vector<std::int64_t>& extents,
-           std::map<ExprId, Divisors>& divisors_of)
-        : to_(to), build_(build), extents_(extents), divisors_of_(divisors_of) {}
+           std::map<ExprId, ExprId>& divisors)
+        : to_(to), build_(build), extents_(extents), of_images_(divisors) {}
 
-    // The windows of images that are divided.
+    // The windows of images that are divided: each as a whole, or each channel of all of them.
     ExprId windows(const ir::Window& window, const Scaled& scaled) {
-        Divisors& divisors = divisors_of_[scaled.windows];
-        if (scaled.bounded) {
-            divisors.most = *largest_magnitude(to_, window.x, scaled.channel, extents_);
-            divisors.of_images = of_bound(scaled, *divisors.most, {scaled.image});
-        } else {
-            divisors.of_images = divisors_of(to_, build_, build_.unary(ir::UnaryOp::abs, window.x),
-                                             without(to_[window.x].type.dims, scaled.image));
-        }
-        const ExprId images = divided(build_, window.x, divisors.of_images);
+        const ExprId divisors =
+            scaled.bounded
+                ? divisors_of(*largest_magnitude(to_, window.x, scaled.channel, extents_))
+                : divisors_of(largest(window.x, without(to_[window.x].type.dims, scaled.image)));
+        of_images_[scaled.windows] = divisors;
+        const ExprId images = divided(build_, window.x, divisors);
         to_.exprs[ir::index(images)].stored = true;
         return build_.window(images, window.places);
     }
 
     ExprId product(const ir::Product& product, const Scaled& scaled) {
         const bool is_second = scaled.side == Side::second;
-        const ExprId weights = is_second ? product.a : product.b;
-        const auto& dims = to_[weights].type.dims;
-        const DimId k = is_second ? dims.back() : dims[dims.size() - 2];
-        const auto features = without(dims, k);
-        const ExprId divisors =
-            divisors_of(to_, build_, build_.unary(ir::UnaryOp::abs, weights), {k});
+        const ExprId of_images = of_images_.at(scaled.windows);
+        ExprId weights = is_second ? product.a : build_.transpose(product.b);
+        if (scaled.bounded) weights = times_channels(weights, of_images);
+        const ExprId divisors = divisors_of(largest(weights, {to_[weights].type.dims.back()}));
         const ExprId numbers = divided(build_, weights, divisors);
-        const ExprId sums =
-            is_second ? build_.product(numbers, product.b) : build_.product(product.a, numbers);
-        const Divisors& own = divisors_of_.at(scaled.windows);
-        // What is the same for all images is a factor of each feature.
-        const ExprId of_images = own.most ? of_bound(scaled, *own.most, features) : own.of_images;
-        return times(times(sums, of_images), divisors);
+        const ExprId sums = is_second ? build_.product(numbers, product.b)
+                                      : build_.product(product.a, build_.transpose(numbers));
+        return times(scaled.bounded ? sums : times(sums, of_images), divisors);
     }
 
   private:
-    // One divisor for all, from the largest number of each channel, repeated along `dims`.
-    ExprId of_bound(const Scaled& scaled, ExprId most, std::vector<DimId> dims) {
-        dims.push_back(scaled.channel);
-        return divisors_of(to_, build_, build_.expand(most, dims), {scaled.channel});
-    }
     ExprId times(ExprId a, ExprId b) { return build_.binary(ir::BinaryOp::mul, a, b); }
+    ExprId largest(ExprId x, const std::vector<DimId>& over) {
+        return build_.reduce(ir::ReduceOp::max, build_.unary(ir::UnaryOp::abs, x), over);
+    }
+
+    // What numbers are divided by of which the largest are `most`: powers of two, stored.
+    ExprId divisors_of(ExprId most) {
+        const ExprId some = build_.binary(ir::BinaryOp::max, most, build_.literal(kLeast));
+        const ExprId exponent =
+            times(build_.unary(ir::UnaryOp::log, some), build_.literal(1 / std::log(2.0)));
+        const ExprId steps =
+            build_.unary(ir::UnaryOp::ceil,
+                         build_.binary(ir::BinaryOp::sub, exponent, build_.literal(kLargest)));
+        const ExprId divisors = build_.binary(ir::BinaryOp::pow, build_.literal(2), steps);
+        to_.exprs[ir::index(divisors)].stored = true;
+        return divisors;
+    }
+
+    // Weights [features, K] times the divisors of channels, which K contains.
+    ExprId times_channels(ExprId weights, ExprId divisors) {
+        const auto merged = to_[weights].type.dims;
+        std::vector<DimId> apart{merged.front()};
+        for (const DimId factor : to_.factors({merged.back()})) apart.push_back(factor);
+        const ExprId each = build_.view(weights, apart);
+        return build_.view(times(each, build_.expand(divisors, apart)), merged);
+    }
 
     ir::Kernel& to_;
     ir::Builder& build_;
     const std::vector<std::int64_t>& extents_;
-    std::map<ExprId, Divisors>& divisors_of_;
+    std::map<ExprId, ExprId>& of_images_;
 };
 
 }  // namespace
@@ -213,7 +210,7 @@ ir::Kernel with_scaled_numbers(const ir::Kernel& kernel, const std::vector<std::
     const Found found = scaled_products(kernel, extents);
     if (found.products.empty()) return kernel;
 
-    std::map<ExprId, Divisors> divisors;
+    std::map<ExprId, ExprId> divisors;
     ir::Kernel result =
         rewritten(kernel, [&](ir::Kernel& to, ir::Builder& build, std::size_t i, ir::Expr expr) {
             const auto id = static_cast<ExprId>(i);

@@ -14,6 +14,8 @@
 #include "match/operators/rowwise.h"
 #include "match/regions/start.h"
 #include "match/text/write.h"
+#include "sol/bound.h"
+#include "sol/work.h"
 
 namespace fact::match {
 
@@ -25,6 +27,12 @@ using graph::ValueId;
 namespace {
 
 constexpr std::size_t kMostBefore = 32;  // operators, which limits the time
+
+// Of the separate patterns' time.
+constexpr double kClearlyFaster = 0.97;
+
+// With fewer, kernels of convolutions read f32 images as they are (lower/rows/patches.h).
+constexpr std::int64_t kManyChannels = 33;
 
 // Plain 1x1 convolutions read their images as they are: nothing is stored before them.
 constexpr bool kBeforePlainProducts = false;
@@ -51,6 +59,7 @@ struct Before {
     std::set<NodeId> nodes;
     ValueId root{};  // the first of the tensors that they read: the norm's, if there is one
     bool normalises = false;
+    double read_bytes = 0;  // of the tensors of the images' size
 };
 
 std::optional<Before> before_convolution(const Search& search, NodeId convolution, ValueId images) {
@@ -91,6 +100,8 @@ std::optional<Before> before_convolution(const Search& search, NodeId convolutio
     if (found.nodes.empty() || (!normalised && roots.empty())) return std::nullopt;
     found.normalises = normalised.has_value();
     found.root = normalised ? *normalised : roots.front();
+    if (normalised) found.read_bytes = sol::stored_bytes(*graph[*normalised].type);
+    for (const ValueId value : roots) found.read_bytes += sol::stored_bytes(*graph[value].type);
     // A product's own kernel computes what follows it at no cost.
     const auto of_product = [&](ValueId value) {
         return graph[value].producer && multiplies(graph[*graph[value].producer]) &&
@@ -100,31 +111,49 @@ std::optional<Before> before_convolution(const Search& search, NodeId convolutio
     return found;
 }
 
-// What the convolution's best pattern computes after it without a reduction.
-std::set<NodeId> after_convolution(const Search& search, NodeId convolution) {
+// The convolution's pattern without a reduction; nullptr if there is none.
+const Candidate* separate_pattern(const Search& search, NodeId convolution) {
     for (const Candidate& chosen : search.chosen)
         if (chosen.anchor == convolution && chosen.pattern.convolution && !chosen.rowwise)
-            return {chosen.nodes.begin(), chosen.nodes.end()};
-    return {};
+            return &chosen;
+    return nullptr;
+}
+
+// The time of that pattern and of kernels for what is before it, by their bounds: a norm's read
+// all, then the sums of its parts.
+double separate_us(const Search& search, const Candidate& convolution, const Before& before,
+                   ValueId images) {
+    const double stored = sol::stored_bytes(*search.graph[images].type);
+    const auto moving_us = [&](double bytes) {
+        return sol::kernel_bound({0, bytes, sol::Unit::cuda_core_fp32}, search.gpu).calibrated_us;
+    };
+    const double root = sol::stored_bytes(*search.graph[before.root].type);
+    const double statistics_us = before.normalises ? moving_us(root) + moving_us(1) : 0;
+    return convolution.pattern.cost.expected_us + statistics_us +
+           moving_us(before.read_bytes + stored);
+}
+
+// Whether the kernels of a convolution store its images in another way before its product.
+bool stores_images(const graph::TensorType& type) {
+    const bool channels_last = graph::image_layout(type) == graph::ImageLayout::last;
+    return graph::walks_windows(type.dtype, type.sizes[1], channels_last) &&
+           (type.dtype != DType::f32 || type.sizes[1] >= kManyChannels);
 }
 
 std::optional<Candidate> with_images(Search& search, NodeId id) {
     const Graph& graph = search.graph;
     const auto windows = graph::read_windows(graph, graph[id]);
     if (!windows) return std::nullopt;
-    const auto& type = *graph[windows->source].type;
-    const bool channels_last =
-        graph::image_layout(graph[windows->source].type) == graph::ImageLayout::last;
-    if (!graph::walks_windows(type.dtype, type.sizes[1], channels_last)) return std::nullopt;
+    if (!stores_images(*graph[windows->source].type)) return std::nullopt;
+    const Candidate* const separate = separate_pattern(search, id);
     const auto before = before_convolution(search, id, windows->source);
-    if (!before) return std::nullopt;
+    if (!separate || !before) return std::nullopt;
     auto anchor = start_at(graph, before->root, "conv_of");
     if (!anchor) return std::nullopt;
     anchor->form = graph::ProductForm::convolution;
     anchor->space.convolution = id;
     std::set<NodeId> others, wanted = before->nodes;
-    wanted.merge(after_convolution(search, id));
-    wanted.insert(id);
+    wanted.insert(separate->nodes.begin(), separate->nodes.end());
     for (std::size_t i = 0; i < graph.nodes.size(); ++i)
         if (const auto node = static_cast<NodeId>(i);
             !wanted.contains(node) && !search.facts.updates.contains(node))
@@ -134,14 +163,17 @@ std::optional<Candidate> with_images(Search& search, NodeId id) {
     Growth growth = grow(graph, facts, std::move(*anchor), others);
     facts.after_product.clear();
     auto all = regions_with_and_without_updates(graph, facts, growth);
+    // All of it, with and without updates.
     std::erase_if(
-        all, [&](const Region& region) { return !std::ranges::binary_search(region.nodes, id); });
+        all, [&](const Region& region) { return !std::ranges::includes(region.nodes, wanted); });
     std::ranges::stable_sort(all, std::ranges::greater(),
                              [](const Region& region) { return region.nodes.size(); });
+    const double limit_us =
+        kClearlyFaster * separate_us(search, *separate, *before, windows->source);
     for (const Region& region : all) {
         auto pattern = guarded(
             [&] { return write_pattern(graph, facts, region, search.options, search.gpu); });
-        if (pattern && pattern->priority > 0)
+        if (pattern && pattern->cost.expected_us < limit_us)
             return Candidate{id, region.nodes, std::move(*pattern), has_rowwise(graph, region)};
     }
     return std::nullopt;

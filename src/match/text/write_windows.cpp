@@ -142,8 +142,10 @@ std::string KernelWriter::write_windows(graph::NodeId id) {
     ExprId x = values_.at(read->source);
     const DType dtype = graph_[read->source].type->dtype;
     const bool has_product = region_.anchor.node != kNoProduct;
-    // As for row-wise operators: what a product's kernel stores is as small as torch's value.
-    if (has_product && dtype != DType::f32) x = build_.cast(dtype, x);
+    // As for row-wise operators: what a product's kernel stores is as small as torch's value. So
+    // are images that are computed for a product.
+    const bool multiplies = has_product || read->kind == WindowKind::convolution;
+    if (multiplies && dtype != DType::f32) x = build_.cast(dtype, x);
 
     AxisGroups axes{windows.whole};
     for (const AxisWindow& window : windows.windows) axes.push_back({window.of});

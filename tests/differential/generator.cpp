@@ -251,7 +251,8 @@ class Generator : Scans {
         dims.insert(dims.end(), space.begin(), space.end());
         if (w.channels_last) dims.push_back(w.channels);
         ExprId x = param("x", dtype, dims);
-        if (some_pointwise && chance(w.few_channels ? 20 : 50)) x = epilogue(x, 1, 2, dtype);
+        if (some_pointwise && chance(w.few_channels ? 20 : 50))
+            x = chance(40) ? scaled_norm(x, w.channels) : epilogue(x, 1, 2, dtype);
         w.x = b_.window(x, w.places, outside);
         return w;
     }

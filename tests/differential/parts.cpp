@@ -196,6 +196,15 @@ ExprId Parts::layer_norm(ExprId x, const Dims& over) {
         b_.unary(UnaryOp::rsqrt, b_.binary(BinaryOp::add, variance, b_.literal(1e-3))));
 }
 
+ExprId Parts::scaled_norm(ExprId x, DimId along) {
+    Dims over = kernel()[x].type.dims;
+    std::erase(over, along);
+    const ExprId gained =
+        b_.binary(BinaryOp::mul, layer_norm(x, over), param("gain", DType::f32, {along}));
+    const ExprId shifted = b_.binary(BinaryOp::add, gained, param("shift", DType::f32, {along}));
+    return chance(60) ? b_.unary(UnaryOp::relu, shifted) : shifted;
+}
+
 ExprId Parts::softmax(ExprId x, const Dims& over) {
     const ExprId e =
         b_.unary(UnaryOp::exp, b_.binary(BinaryOp::sub, x, b_.reduce(ReduceOp::max, x, over)));

@@ -60,6 +60,8 @@ class Parts {
 
     ir::ExprId mean(ir::ExprId x, const Dims& over);
     ir::ExprId layer_norm(ir::ExprId x, const Dims& over);
+    // Normalised over all but one dimension, along which gains and shifts are.
+    ir::ExprId scaled_norm(ir::ExprId x, ir::DimId along);
     ir::ExprId running(ir::ExprId x, const Dims& over);  // sum or product
     ir::ExprId softmax(ir::ExprId x, const Dims& over);
     ir::ExprId reduced(ir::ExprId x, const Dims& over);

@@ -3,7 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
+#include <map>
 #include <numeric>
+#include <string_view>
 #include <unordered_map>
 
 #include "compose/rewrite.h"
@@ -87,47 +90,90 @@ std::vector<std::vector<std::size_t>> rivals(const std::vector<Candidate>& candi
     return groups;
 }
 
-// The rivals that together save most, found by trying all sets without overlaps.
+// The rivals that together save most. They are decided one after the other; of the sets that are
+// equal in what later rivals may overlap, only the best one is kept, so that chains of rivals, such
+// as convolutions and the norms between them, take time in proportion to their length.
 class BestSet {
   public:
     BestSet(const std::vector<Candidate>& candidates, std::vector<std::size_t> members)
-        : candidates_(candidates), members_(std::move(members)), reachable_(members_.size() + 1) {
-        for (std::size_t i = members_.size(); i-- > 0;)
-            reachable_[i] = reachable_[i + 1] + std::max(gain(candidates_[members_[i]]), 0.0);
-        look_from(0, 0);
+        : candidates_(candidates), members_(std::move(members)), last_rival_(members_.size()) {
+        find_last_rivals();
+        std::map<Open, Set> sets{{{}, {}}};
+        for (std::size_t i = 0; i < members_.size(); ++i) sets = decided(i, sets);
+        best_ = std::move(sets.begin()->second);  // nothing is open at the end
     }
-    const std::vector<std::size_t>& members() const { return best_; }
+    const std::vector<std::size_t>& members() const { return best_.taken; }
 
   private:
-    void look_from(std::size_t next, double saved) {
-        if (saved > most_ + kTolerance) most_ = saved, best_ = taken_;
-        if (next == members_.size() || saved + reachable_[next] <= most_ + kTolerance) return;
-        const Candidate& candidate = candidates_[members_[next]];
-        const bool free = std::ranges::none_of(taken_, [&](std::size_t other) {
-            return overlap(*candidate.pattern, *candidates_[other].pattern);
-        });
-        if (free) {
-            taken_.push_back(members_[next]);
-            look_from(next + 1, saved + gain(candidate));
-            taken_.pop_back();
+    using Open = std::vector<std::size_t>;  // taken members that later ones overlap
+    struct Set {
+        double saved = 0;
+        std::vector<std::size_t> taken;  // candidates
+    };
+
+    // A node that a member and a later one share is enough to know the last one that overlaps it.
+    void find_last_rivals() {
+        std::unordered_map<std::string_view, std::size_t> last;  // member with a node
+        for (std::size_t i = members_.size(); i-- > 0;)
+            for (const auto& node : pattern(i).nodes)
+                last_rival_[i] = std::max(last_rival_[i], last.try_emplace(node, i).first->second);
+    }
+
+    std::map<Open, Set> decided(std::size_t i, const std::map<Open, Set>& before) const {
+        std::map<Open, Set> after;
+        const auto keep = [&](Open open, const Set& set) {
+            std::erase_if(open, [&](std::size_t member) { return last_rival_[member] <= i; });
+            const auto [at, fresh] = after.try_emplace(std::move(open), set);
+            if (!fresh && is_better(set, at->second)) at->second = set;
+        };
+        for (const auto& [open, set] : before) {
+            if (std::ranges::none_of(
+                    open, [&](std::size_t other) { return overlap(pattern(i), pattern(other)); })) {
+                Open more = open;
+                more.push_back(i);
+                Set with = set;
+                with.saved += gain(candidates_[members_[i]]);
+                with.taken.push_back(members_[i]);
+                keep(std::move(more), with);
+            }
+            keep(open, set);
         }
-        look_from(next + 1, saved);
+        drop_worst(after);
+        return after;
+    }
+
+    // Of equally good sets the one with the first members.
+    static bool is_better(const Set& set, const Set& known) {
+        if (std::abs(set.saved - known.saved) > kTolerance) return set.saved > known.saved;
+        const auto [mine, other] = std::ranges::mismatch(set.taken, known.taken);
+        return mine != set.taken.end() && (other == known.taken.end() || *mine < *other);
+    }
+
+    // Where too many rivals overlap each other for all sets to be tried.
+    static void drop_worst(std::map<Open, Set>& sets) {
+        constexpr std::size_t kMost = 4096;
+        if (sets.size() <= kMost) return;
+        std::vector<double> saved;
+        for (const auto& [open, set] : sets) saved.push_back(set.saved);
+        std::ranges::nth_element(saved, saved.begin() + kMost, std::ranges::greater());
+        std::erase_if(sets, [&](const auto& entry) { return entry.second.saved <= saved[kMost]; });
+    }
+
+    const match::Pattern& pattern(std::size_t member) const {
+        return *candidates_[members_[member]].pattern;
     }
 
     static constexpr double kTolerance = 1e-6;  // for sums of the same times in another order
     const std::vector<Candidate>& candidates_;
-    std::vector<std::size_t> members_, taken_, best_;
-    std::vector<double> reachable_;  // the most that the members from an index on can save
-    double most_ = 0;
+    std::vector<std::size_t> members_, last_rival_;
+    Set best_;
 };
 
 // The order in which candidates are considered: largest gain first, but among rivals first those
 // that together save most.
 std::vector<std::size_t> order_to_consider(const std::vector<Candidate>& candidates) {
-    constexpr std::size_t kMaxTried = 24;  // larger groups of rivals are considered one by one
     std::vector<bool> deferred(candidates.size());
     for (auto& group : rivals(candidates)) {
-        if (group.size() > kMaxTried) continue;
         for (const std::size_t i : group) deferred[i] = true;
         const BestSet best(candidates, std::move(group));
         for (const std::size_t i : best.members()) deferred[i] = false;

@@ -96,6 +96,38 @@ TEST(Choose, TheRestOfAChainFollows) {
 }
 
 // Sums of the same gains in another order are the same: the first set found stays.
+// Convolutions and the norms between them: each norm may go with the one before it or after it, and
+// all are rivals of the next ones, through a whole network.
+TEST(Choose, ALongChainIsDecidedAsAWhole) {
+    constexpr int kLinks = 40;
+    std::vector<std::vector<std::string>> nodes;
+    std::vector<match::Pattern> patterns;
+    const auto name = [](const char* stem, int i) { return stem + std::to_string(i); };
+    for (int i = 0; i < kLinks; ++i) {
+        const std::string conv = name("conv", i), norm = name("norm", i);
+        const std::string before = i == 0 ? "x" : name("norm", i - 1);
+        nodes.push_back({conv, before});
+        nodes.push_back({norm, conv});
+        patterns.push_back(make_pattern(name("forwards", i), {conv, norm}, {before}, {norm}, 10));
+        if (i > 0)
+            patterns.push_back(make_pattern(name("backwards", i), {name("norm", i - 1), conv},
+                                            {name("conv", i - 1)}, {conv}, 9.95));
+    }
+    const std::string last = name("norm", kLinks - 1);
+    patterns.push_back(make_pattern("first", {"conv0"}, {"x"}, {"conv0"}, 6));
+    patterns.push_back(make_pattern("last", {last}, {name("conv", kLinks - 1)}, {last}, 6));
+    const auto graph = make_graph({"x"}, nodes, {last});
+    std::vector<Candidate> candidates;
+    for (const auto& pattern : patterns) candidates.push_back(candidate(pattern));
+    // Each that goes forwards saves more than its rivals, but all that go backwards and what they
+    // leave at the ends save most.
+    double saved = 0;
+    const auto choices = choose(graph, candidates);
+    for (std::size_t i = 0; i < choices.size(); ++i)
+        if (choices[i].fused) saved += patterns[i].priority;
+    EXPECT_NEAR(saved, 2 * 6 + (kLinks - 1) * 9.95, 1e-6);
+}
+
 TEST(Choose, RoundingDecidesNothing) {
     const auto whole = make_pattern("l0", {"a", "b"}, {"x"}, {"b"}, 0.3);
     const auto one = make_pattern("p0", {"a"}, {"x"}, {"a"}, 0.1);

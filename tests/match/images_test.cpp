@@ -124,11 +124,19 @@ TEST(Images, ThatOthersReadAreStored) {
     EXPECT_EQ(ids(net.found()), (Names{"o00_rows_batch_norm_relu", "c00_conv"}));
 }
 
-TEST(Images, OfPlainProductsAreStored) {
-    Images net;
-    const auto active = net.pointwise("active", "relu.default", net.norm("norm", net.x));
-    net.output(net.convolution("y", active, 1));
-    EXPECT_EQ(ids(net.found()), (Names{"o00_rows_batch_norm_relu", "p00_conv"}));
+// A plain product reads its images as they are, which only f16 numbers of them are better than.
+TEST(Images, OfPlainProductsAreComputedWithThemIfTheyAreNormalised) {
+    for (const bool normalised : {false, true}) {
+        Images net;
+        const auto images = normalised ? net.norm("norm", net.x) : net.x;
+        const auto active = net.pointwise("active", "silu.default", images);
+        net.output(net.convolution("y", active, 1));
+        const auto found = net.found();
+        const bool taken = ids(found).back() == "c00_conv_of_batch_norm_silu";
+        EXPECT_EQ(taken, normalised) << ids(found).back();
+        const bool multiplies = body(found.patterns.back()).find("matmul(w, ") != std::string::npos;
+        EXPECT_EQ(multiplies, normalised) << found.patterns.back().kernel;
+    }
 }
 
 // What is stored before a product in 16 bits has torch's rounding.

@@ -34,9 +34,6 @@ constexpr double kClearlyFaster = 0.97;
 // With fewer, kernels of convolutions read f32 images as they are (lower/rows/patches.h).
 constexpr std::int64_t kManyChannels = 33;
 
-// Plain 1x1 convolutions read their images as they are: nothing is stored before them.
-constexpr bool kBeforePlainProducts = false;
-
 bool normalises_batch(const Graph& graph, const Node& node) {
     const auto facts = graph::facts_of(node);
     return facts.kind == graph::OperatorKind::norm && facts.along == graph::Along::batch &&
@@ -183,10 +180,7 @@ std::vector<Candidate> find_images(Search& search) {
     std::vector<Candidate> found;
     for (std::size_t i = 0; i < search.graph.nodes.size(); ++i) {
         const auto id = static_cast<NodeId>(i);
-        const Node& node = search.graph[id];
-        if (graph::window_kind(node) != graph::WindowKind::convolution) continue;
-        if (!kBeforePlainProducts && is_anchor(node) && read_anchor(search.graph, id).ok())
-            continue;
+        if (graph::window_kind(search.graph[id]) != graph::WindowKind::convolution) continue;
         using Found = std::optional<Candidate>;
         auto with = guarded([&]() -> Result<Found> { return with_images(search, id); });
         if (with && *with) found.push_back(std::move(**with));

@@ -72,5 +72,25 @@ TEST(Turned, ComputesWhatIsTurned) {
     EXPECT_NE(lowered->source.find("relu"), std::string::npos) << lowered->source;
 }
 
+// Images that a norm gives, as f16 numbers: all that comes with a channel is read before the turn.
+TEST(Turned, ComputesANormOnTheWay) {
+    ir::Kernel kernel;
+    kernel.name = "normalised";
+    ir::Builder b(kernel);
+    const auto n = kernel.dim("B"), c = kernel.dim("C"), h = kernel.dim("H"), w = kernel.dim("W");
+    kernel.params = {{"x", {DType::f32, {n, c, h, w}}, {}}};
+    for (const char* name : {"mean", "inverse", "gain", "shift", "divisor"})
+        kernel.params.push_back({name, {DType::f32, {c}}, {}});
+    auto y = b.binary(BinaryOp::sub, b.param(0), b.param(1));
+    for (const std::uint32_t factor : {2, 3}) y = b.binary(BinaryOp::mul, y, b.param(factor));
+    y = b.unary(ir::UnaryOp::relu, b.binary(BinaryOp::add, y, b.param(4)));
+    y = b.binary(BinaryOp::mul, y, b.unary(ir::UnaryOp::reciprocal, b.param(5)));
+    const std::vector<ir::DimId> to{n, h, w, c};
+    kernel.outputs = {{{"y", {DType::f16, to}, {}}, b.permute(y, to)}};
+    RowsFacts facts{"sm90a"};
+    facts.extents = {10, 64, 56, 56};
+    expect_golden_kernel(kernel, facts);
+}
+
 }  // namespace
 }  // namespace fact::lower

@@ -31,7 +31,10 @@ class Magnitudes {
                 [&](const ir::Unary& n) { return of_unary(n); },
                 [&](const ir::Binary& n) { return of_binary(x, n); },
                 [&](const ir::Select& n) { return combined(BinaryOp::max, of(n.a), of(n.b)); },
-                [&](const one_of<ir::Permute, ir::Expand, ir::Cast> auto& n) { return of(n.x); },
+                [&](const one_of<ir::Permute, ir::Expand> auto& n) { return of(n.x); },
+                [&](const ir::Cast& n) {
+                    return info(kernel_[x].type.dtype).floating ? of(n.x) : Known();
+                },
                 [](const one_of<ir::Param, ir::Literal, ir::Index, ir::Extent, ir::View, ir::Flip,
                                 ir::Window, ir::Reduce, ir::Scan, ir::Product, ir::Attention,
                                 ir::LogSumExp> auto&) { return Known(); },

@@ -81,11 +81,11 @@ struct Scaled {
 
 struct Found {
     std::map<ExprId, Scaled> products;
-    std::map<ExprId, Scaled> windows;  // by ExprId of the windows
+    std::map<ExprId, Scaled> windows;  // the same by their windows
     std::set<ExprId> between;          // a window and its product: views, with its numbers
 };
 
-// Whether the largest number of each channel follows from values that are much smaller than images.
+// Whether the largest number of each channel follows from other values than the images'.
 bool is_bounded(const ir::Kernel& kernel, ExprId images, DimId channel,
                 const std::vector<std::int64_t>& extents) {
     ir::Kernel scratch = kernel;

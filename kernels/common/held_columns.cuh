@@ -11,14 +11,14 @@ namespace fact {
 
 // The elements of a row, `stride` apart.
 template <class T>
-struct Column {
+struct SpacedRow {
     T* first;
     int64_t stride;
 
     __device__ T& operator[](int place) const { return first[place * stride]; }
 };
 template <class T>
-__device__ inline Column<T> column(T* first, int64_t stride) {
+__device__ inline SpacedRow<T> spaced_row(T* first, int64_t stride) {
     return {first, stride};
 }
 
@@ -41,7 +41,7 @@ struct HeldColumns {
         T held[kHeld];
 
         template <int, class... Number>
-        __device__ void load(Column<T const> row, Number...) {
+        __device__ void load(SpacedRow<T const> row, Number...) {
 #pragma unroll
             for (int i = 0; i < kHeld; ++i)
                 if (has(i)) held[i] = row[place(i)];
@@ -114,7 +114,7 @@ struct HeldColumns {
     // Writes value(i) for the elements of this thread. All are computed before the first is
     // written: the compiler does not move loads above a store.
     template <int, class T, class Value>
-    __device__ static void store(Column<T> row, Value value) {
+    __device__ static void store(SpacedRow<T> row, Value value) {
         T items[kHeld];
 #pragma unroll
         for (int i = 0; i < kHeld; ++i)

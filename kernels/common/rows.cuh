@@ -136,6 +136,9 @@ struct ColumnRow {
     static constexpr int kRows = 32, kWarps = kRowThreads / 32;
     static constexpr int kChunk = 64;  // elements summed apart: a long sum of floats loses bits
     static constexpr int kAtOnce = 8;  // elements loaded before any is added up
+    // Blocks that a multiprocessor has room for: told nothing, the compiler makes room for as many
+    // as there are threads for, and loads one element after the other.
+    static constexpr int kBlocks = 4;
 
     // Reductions have barriers, so all threads must run the same number of rounds: those past the
     // last row repeat it.

@@ -37,11 +37,14 @@ class ElementWriter : RowsText {
         for (const ir::DimId dim : form_.rows) name_coordinate(text_, dim);
         for (const ir::DimId dim : form_.over) name_coordinate(text_, dim);
 
-        out_.line("extern \"C\" __global__ void __launch_bounds__(kRowThreads)");
+        const RowShape shape = row_shape(kernel_, form_);
+        const bool loads_ahead = shape.type == "ColumnRow" && held_ == 0;
+        out_.line(fmt::format("extern \"C\" __global__ void __launch_bounds__(kRowThreads{})",
+                              loads_ahead ? ", ColumnRow::kBlocks" : ""));
         auto body = out_.block(
             fmt::format("{}_kernel(__grid_constant__ Arguments const args)", kernel_.name));
         out_.line(fmt::format("using F = Functions<{}>;", function_type()));
-        out_.line(fmt::format("using Row = {};", row_shape(kernel_, form_).type));
+        out_.line(fmt::format("using Row = {};", shape.type));
         const bool wide = !form_.narrow;
         auto loop = out_.block(fmt::format("Row::each_row({}, [&]({} row)", count(form_.rows, wide),
                                            wide ? "int64_t" : "int"),

@@ -76,7 +76,7 @@ class VectorWriter : RowsText {
         for (const ir::DimId dim : form_.over) coordinates_[dim] = "0";
         const std::string address = "&" + element(tensor, flips);
         if (vectors_.across)
-            return fmt::format("column({}, args.{}.strides[{}])", address,
+            return fmt::format("spaced_row({}, args.{}.strides[{}])", address,
                                emit::identifier(tensor.name), dim_along(tensor));
         if (!is_in_pieces(kernel_, vectors_, tensor)) return address;
         return fmt::format("pieces<{}>({}, args.{}.strides[{}])", vectors_.piece, address,

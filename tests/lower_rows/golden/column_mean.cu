@@ -8,7 +8,7 @@ struct Arguments {
     int N, M;
 };
 
-extern "C" __global__ void __launch_bounds__(kRowThreads)
+extern "C" __global__ void __launch_bounds__(kRowThreads, ColumnRow::kBlocks)
 column_mean_kernel(__grid_constant__ Arguments const args) {
     using F = Functions<float>;
     using Row = ColumnRow;

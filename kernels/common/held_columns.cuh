@@ -82,31 +82,28 @@ struct HeldColumns {
 
     // The same value in every thread of the row, added up in the same order every time.
     template <class Op, class Value>
-    __device__ auto reduce(Value value) {
+    __device__ static auto reduce(Value value) {
         using T = decltype(value(0));
-        alignas(16) __shared__ T of_warps[2][kWarps][kLanes], of_blocks[2][kBlocks][kLanes];
+        // Each reduction has shared memory of its own, which it uses once.
+        alignas(16) __shared__ T of_warps[kWarps][kLanes], of_blocks[kBlocks][kLanes];
         T mine = Op::template identity<T>();
 #pragma unroll
         for (int i = 0; i < kHeld; ++i)
             if (has(i)) mine = Op::combine(mine, value(i));
-        // Consecutive reductions use the two halves in turn: a thread that writes a half again has
-        // passed a barrier that all reach only after they have read that half.
-        turn_ ^= 1;
-        of_warps[turn_][threadIdx.x / kLanes][lane()] = mine;
+        of_warps[threadIdx.x / kLanes][lane()] = mine;
         __syncthreads();
-        T all = of_warps[turn_][0][lane()];
+        T all = of_warps[0][lane()];
 #pragma unroll
-        for (int warp = 1; warp < kWarps; ++warp)
-            all = Op::combine(all, of_warps[turn_][warp][lane()]);
+        for (int warp = 1; warp < kWarps; ++warp) all = Op::combine(all, of_warps[warp][lane()]);
         if constexpr (kBlocks > 1) {
             for (int block = threadIdx.x / kLanes; block < kBlocks; block += kWarps)
-                store_in_block(&of_blocks[turn_][rank_in_cluster()][lane()], all, block);
+                store_in_block(&of_blocks[rank_in_cluster()][lane()], all, block);
             arrive_at_cluster();
             wait_for_cluster();
-            all = of_blocks[turn_][0][lane()];
+            all = of_blocks[0][lane()];
 #pragma unroll
             for (int block = 1; block < kBlocks; ++block)
-                all = Op::combine(all, of_blocks[turn_][block][lane()]);
+                all = Op::combine(all, of_blocks[block][lane()]);
         }
         return all;
     }
@@ -129,9 +126,6 @@ struct HeldColumns {
     __device__ static void once(Write write) {
         if (share() == 0) write();
     }
-
-  private:
-    int turn_ = 0;
 };
 
 }  // namespace fact

@@ -98,8 +98,7 @@ bool reads_windows(const LowerOptions& options) {
                                [](Skeleton skeleton) { return info(skeleton).windows; });
 }
 
-ir::Kernel expanded(ir::Kernel kernel, const LowerOptions& options, FewTerms few_terms,
-                    LongRows long_rows) {
+ir::Kernel expanded(ir::Kernel kernel, const LowerOptions& options, FewTerms few_terms) {
     drop_renamings_of_outputs(kernel);
     kernel = ir::share_reorderings(kernel);
     const auto keep = computed_by_skeleton(kernel, options);
@@ -111,7 +110,7 @@ ir::Kernel expanded(ir::Kernel kernel, const LowerOptions& options, FewTerms few
         kernel = with_weights_second(kernel, known_extents(kernel, options));
         kernel = with_scaled_numbers(kernel, known_extents(kernel, options));
     }
-    return split_long_rows(kernel, known_extents(kernel, options), long_rows);
+    return kernel;
 }
 
 }  // namespace fact::lower

@@ -5,7 +5,6 @@
 #include <vector>
 
 #include "ir/kernel.h"
-#include "lower/pipeline/long_rows.h"
 #include "lower/pipeline/lower.h"
 
 namespace fact::lower {
@@ -23,8 +22,8 @@ bool reads_windows(const LowerOptions& options);
 // be products of patches (lower/rows/patches.h).
 enum class FewTerms { sums, patches };
 // Expands every attention that no skeleton can compute, takes apart convolutions of few terms,
-// gives those in TF32 f16 numbers, and splits long reductions.
-ir::Kernel expanded(ir::Kernel kernel, const LowerOptions& options, FewTerms few_terms,
-                    LongRows long_rows);
+// transposes products whose second operand would be copied in every call, and gives convolutions
+// in TF32 f16 numbers.
+ir::Kernel expanded(ir::Kernel kernel, const LowerOptions& options, FewTerms few_terms);
 
 }  // namespace fact::lower

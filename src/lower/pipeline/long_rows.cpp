@@ -11,6 +11,7 @@
 #include "ir/opaque_dims.h"
 #include "lower/pipeline/following_sums.h"
 #include "lower/pipeline/uses.h"
+#include "lower/rows/limits.h"
 
 namespace fact::lower {
 
@@ -28,12 +29,9 @@ using Dims = std::vector<DimId>;
 // In elements.
 constexpr std::int64_t kLongestRow = 16384;  // longer ones do not fit a thread block's registers
 constexpr std::int64_t kMaxPart = 4096, kMinPart = 32;
-// A cluster has 16 blocks of 512 threads, which hold 32 elements each; of rows that are neighbours
-// in memory, 32 share it. Fewer rows than these leave most of a GPU idle.
-constexpr std::int64_t kLongestInCluster = 16 * 512 * 32, kRowsOfClusters = 8;
-constexpr std::int64_t kLongestColumnInCluster = kLongestInCluster / 32;
-// Thread blocks that keep a GPU busy, and the elements for which that matters.
-constexpr std::int64_t kManyBlocks = 264, kManyElements = 1 << 20;
+constexpr std::int64_t kRowsOfClusters = 8;  // fewer leave most of a GPU idle
+// Thread blocks that keep a GPU busy, if there are kManyElements.
+constexpr std::int64_t kManyBlocks = 264;
 constexpr std::int64_t kColumnsPerBlock = 32;  // if neighbouring rows are neighbours in memory
 constexpr std::int64_t kMaxColumnPart = 512;   // stays in L1 if it is read again, for a deviation
 

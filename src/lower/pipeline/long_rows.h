@@ -9,7 +9,7 @@
 namespace fact::lower {
 
 // What becomes of long rows along which something is computed from the reduction: with clusters of
-// thread blocks, which hold such a row in registers, they stay whole if they fit.
+// thread blocks, which hold such a row in registers, they stay whole if they fit and are not few.
 enum class LongRows { in_parts, in_clusters };
 
 // The same kernel with long reductions in two steps: over parts of the row, whose results are

@@ -9,6 +9,7 @@
 #include "ir/reorderings.h"
 #include "lower/pipeline/checks.h"
 #include "lower/pipeline/expanded.h"
+#include "lower/pipeline/long_rows.h"
 #include "lower/pipeline/skeletons.h"
 #include "lower/pipeline/statistics.h"
 #include "lower/product/product_form.h"
@@ -275,24 +276,27 @@ bool has_tf32_products(const ir::Kernel& kernel) {
     });
 }
 
+// The kernel with long rows in parts, or whole if clusters hold all of them.
+ir::Kernel with_long_rows(const ir::Kernel& kernel, const LowerOptions& options) {
+    const auto extents = known_extents(kernel, options);
+    ir::Kernel in_parts = split_long_rows(kernel, extents, LongRows::in_parts);
+    const auto differ = [](const ir::Kernel& a, const ir::Kernel& b) {
+        return a.exprs.size() != b.exprs.size();
+    };
+    if (!has_clusters(options.arch) || !differ(kernel, in_parts)) return in_parts;
+    ir::Kernel whole = split_long_rows(kernel, extents, LongRows::in_clusters);
+    return differ(whole, in_parts) && Lowerer(whole, options).holds_long_rows() ? whole : in_parts;
+}
+
 // The kernel to cut. Convolutions that are meant to be products of patches stay products if a row
 // kernel would add them up otherwise.
-ir::Kernel to_be_cut(const ir::Kernel& kernel, const LowerOptions& options, LongRows long_rows) {
+ir::Kernel to_be_cut(const ir::Kernel& kernel, const LowerOptions& options) {
     if (reads_windows(options)) {
-        ir::Kernel patches = expanded(kernel, options, FewTerms::patches, long_rows);
+        ir::Kernel patches = with_long_rows(expanded(kernel, options, FewTerms::patches), options);
         if (!rounds_to_tf32(patches) || Lowerer(patches, options).multiplies_patches())
             return patches;
     }
-    return expanded(kernel, options, FewTerms::sums, long_rows);
-}
-
-// The same, with long rows whole if clusters hold all of them.
-ir::Kernel to_be_cut(const ir::Kernel& kernel, const LowerOptions& options) {
-    ir::Kernel in_parts = to_be_cut(kernel, options, LongRows::in_parts);
-    if (!has_clusters(options.arch)) return in_parts;
-    ir::Kernel whole = to_be_cut(kernel, options, LongRows::in_clusters);
-    const bool differ = whole.exprs.size() != in_parts.exprs.size();
-    return differ && Lowerer(whole, options).holds_long_rows() ? whole : in_parts;
+    return with_long_rows(expanded(kernel, options, FewTerms::sums), options);
 }
 
 }  // namespace

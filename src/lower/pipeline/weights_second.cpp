@@ -6,6 +6,7 @@
 #include "ir/dims.h"
 #include "ir/extents.h"
 #include "lower/product/rewritten.h"
+#include "lower/product/scattered_output.h"
 
 namespace fact::lower {
 
@@ -25,8 +26,8 @@ class WeightsFirst {
         const Dims& b = dims(product.b);
         return kernel_[product.a].type.dtype == DType::f32 && a.size() == 2 &&
                is_contiguous_along(product.a, a.back()) &&
-               is_contiguous_along(product.b, b.back()) && elements(b) > elements(a) &&
-               has_whole_vectors(b.back());
+               is_contiguous_along(product.b, b.back()) && elements(b) > kRatio * elements(a) &&
+               is_stored_by_boxes(b.back());
     }
 
   private:
@@ -56,10 +57,17 @@ class WeightsFirst {
         for (const DimId dim : all) product *= static_cast<double>(extent(dim));
         return product;
     }
-    // TMA reads rows of whole vectors only.
-    bool has_whole_vectors(DimId dim) const { return extent(dim) % kVector == 0; }
+    // TMA reads rows of whole vectors only. Of a constant number of rows, all fill boxes, or the
+    // result is none that sm90 stores.
+    bool is_stored_by_boxes(DimId dim) const {
+        const auto constant = ir::constant_extent(kernel_, dim);
+        return extent(dim) % kVector == 0 && (!constant || *constant % kBoxRows == 0);
+    }
 
     static constexpr std::int64_t kLikely = 4096, kVector = 4;
+    // The least size of the activation, in times of the weights': which of two activations of about
+    // one size is prepared makes no difference.
+    static constexpr double kRatio = 4;
 
     const ir::Kernel& kernel_;
     const std::vector<std::int64_t>& extents_;

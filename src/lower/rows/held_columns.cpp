@@ -3,6 +3,7 @@
 #include "ir/dims.h"
 #include "ir/extents.h"
 #include "lower/record/record_parts.h"
+#include "lower/rows/limits.h"
 #include "lower/rows/record.h"
 #include "lower/rows/vector_form.h"
 #include "support/division.h"
@@ -11,9 +12,11 @@ namespace fact::lower {
 
 namespace {
 
-constexpr std::int64_t kShortColumn = 384;  // a thread block holds as long rows without a cluster
-constexpr int kWarps = 16, kMostBlocks = 16, kMostHeldByThread = 32;
+constexpr int kWarps = kClusterThreads / 32;
 constexpr std::int64_t kBusyBlocks = 96;
+// Bytes of shared memory that a kernel has without asking for it, and those of an element: a
+// reduction's, which may be a number and its place.
+constexpr std::int64_t kSharedBytes = 48 * 1024, kMostElementBytes = 8;
 
 class HeldColumnsChooser {
   public:
@@ -29,7 +32,7 @@ class HeldColumnsChooser {
         const bool fits = has_clusters(facts_.arch) && !form.scan && !form.rows.empty() &&
                           !form.over.empty() && !form.has_windows(kernel_) && !has_flips() &&
                           needed_again(kernel_, form) && contiguous_across_rows(kernel_, form) &&
-                          find_length() && find_tensors() && choose_blocks();
+                          find_length() && find_tensors() && choose_blocks() && fits_memory();
         return fits ? std::optional(found_) : std::nullopt;
     }
 
@@ -47,7 +50,7 @@ class HeldColumnsChooser {
             if (extent < 1) return false;
             found_.length *= extent;
         }
-        return found_.length > kShortColumn;
+        return found_.length > kMostHeld;
     }
 
     // Tensors have all dimensions along the row, as one run in the same order with rows after it,
@@ -94,15 +97,25 @@ class HeldColumnsChooser {
             rows *= extent < 1 ? kBusyBlocks * VectorForm::kColumnsTogether : extent;
         }
         const std::int64_t clusters = ceil_div(rows, std::int64_t{VectorForm::kColumnsTogether});
-        found_.threads_per_row = kWarps * 32;
-        for (int blocks = 1; blocks <= kMostBlocks; blocks *= 2) {
+        found_.threads_per_row = kClusterThreads;
+        for (int blocks = 1; blocks <= kMaxCluster; blocks *= 2) {
             const auto held = ceil_div(found_.length, std::int64_t{kWarps} * blocks) * inputs_;
-            if (held > kMostHeldByThread) continue;
+            if (held > kHeldByThread) continue;
             found_.blocks_per_row = blocks;
             if (clusters * blocks >= kBusyBlocks || held <= 4) break;
         }
         return ceil_div(found_.length, std::int64_t{kWarps} * found_.blocks_per_row) * inputs_ <=
-               kMostHeldByThread;
+               kHeldByThread;
+    }
+
+    // Every reduction has an element of each warp, and of each block, for every row.
+    bool fits_memory() const {
+        const auto reductions = std::ranges::count_if(found_.dims.order, [&](ir::ExprId id) {
+            return std::holds_alternative<ir::Reduce>(kernel_[id].node);
+        });
+        return reductions * (kWarps + found_.blocks_per_row) * VectorForm::kColumnsTogether *
+                   kMostElementBytes <=
+               kSharedBytes;
     }
 
     const ir::Kernel& kernel_;

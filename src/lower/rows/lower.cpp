@@ -6,6 +6,7 @@
 #include "lower/rows/chunks.h"
 #include "lower/rows/columns.h"
 #include "lower/rows/flips.h"
+#include "lower/rows/limits.h"
 #include "lower/rows/patches.h"
 #include "lower/rows/record.h"
 #include "lower/rows/source.h"
@@ -150,7 +151,6 @@ Result<Lowered> lower_rows(const ir::Kernel& original, const RowsFacts& facts) {
 }
 
 bool holds_long_rows(const ir::Kernel& original, const RowsFacts& facts) {
-    constexpr double kLong = 8192, kMany = 1 << 20;  // elements
     const ir::Kernel kernel = flips_at_leaves(original);
     const auto form = rows_form(kernel);
     if (!form) return false;
@@ -161,7 +161,8 @@ bool holds_long_rows(const ir::Kernel& original, const RowsFacts& facts) {
         return product;
     };
     const double length = count(form->over);
-    return form->over.empty() || (length < kLong && length * count(form->rows) < kMany) ||
+    return form->over.empty() ||
+           (length < kWorthACluster && length * count(form->rows) < kManyElements) ||
            vector_form(kernel, *form, facts) || held_columns_form(kernel, *form, facts);
 }
 

@@ -7,13 +7,13 @@
 #include "ir/dims.h"
 #include "lower/record/extent_terms.h"
 #include "lower/record/record_parts.h"
+#include "lower/rows/limits.h"
 
 namespace fact::lower {
 
 namespace {
 
-constexpr std::int64_t kShortRow = 32;   // the longest row that one thread takes
-constexpr std::int64_t kMostHeld = 384;  // elements of rows that ColumnRow holds
+constexpr std::int64_t kShortRow = 32;  // the longest row that one thread takes
 // The same for windows: neighbouring rows overlap, and threads that share one would read little.
 constexpr std::int64_t kShortWindow = 1024;
 
@@ -208,15 +208,18 @@ std::int64_t held_length(const ir::Kernel& kernel, const RowsForm& form) {
 
 namespace {
 
-// Whether the row's dimensions are factors of one dimension of the tensor, or it lacks them.
-bool along_one_dim(const ir::Kernel& kernel, const std::vector<ir::DimId>& row,
-                   const ir::Tensor& tensor) {
-    const auto others = std::ranges::count_if(tensor.type.dims, [&](ir::DimId dim) {
+// How many of the tensor's last dimensions there are from the first that is along the row: those
+// must be contiguous together for one stride to lead from each element of a row to the next. One if
+// there is only one along the row, or none.
+int dims_from_row(const ir::Kernel& kernel, const std::vector<ir::DimId>& row,
+                  const ir::Tensor& tensor) {
+    const auto& dims = tensor.type.dims;
+    const auto is_along = [&](ir::DimId dim) {
         const auto own = kernel.factors({dim});
-        return std::ranges::any_of(own,
-                                   [&](ir::DimId factor) { return ir::contains(row, factor); });
-    });
-    return others <= 1;
+        return std::ranges::any_of(own, [&](ir::DimId part) { return ir::contains(row, part); });
+    };
+    if (std::ranges::count_if(dims, is_along) < 2) return 1;
+    return static_cast<int>(dims.end() - std::ranges::find_if(dims, is_along));
 }
 
 }  // namespace
@@ -258,8 +261,9 @@ LaunchRecord vector_rows_record(const ir::Kernel& kernel, const VectorForm& form
                                       : kernel.outputs[i - kernel.params.size()].tensor;
         std::vector<ir::DimId> contiguous = form.dims.over;
         if (is_in_pieces(kernel, form, bound)) contiguous.erase(contiguous.begin());
-        int dims = form.access[i] > 0 ? row_dims(kernel, contiguous, i) : 1;
-        if (form.across && along_one_dim(kernel, form.dims.over, bound)) dims = 1;
+        const int dims = form.across          ? dims_from_row(kernel, form.dims.over, bound)
+                         : form.access[i] > 0 ? row_dims(kernel, contiguous, i)
+                                              : 1;
         if (dims > 1 || form.access[i] > info(record.spec(tensor).dtype).bytes)
             record.alignments.push_back({tensor, form.access[i], dims});
     }

@@ -5,6 +5,7 @@
 #include "ir/dims.h"
 #include "ir/extents.h"
 #include "lower/rows/flips.h"
+#include "lower/rows/limits.h"
 #include "support/division.h"
 
 namespace fact::lower {
@@ -25,12 +26,7 @@ constexpr std::int64_t kFullBlock = 4096;
 // Bytes of a tensor that is gone from L2 when the next of the rows that share it begins.
 constexpr std::int64_t kLeavesCache = 4 << 20;
 constexpr double kMinPrefetch = 32;  // bytes that each thread should have in flight
-constexpr int kMaxCluster = 16;      // thread blocks
-// Registers per thread of a cluster for the elements of a row. With as many, a multiprocessor has
-// two blocks of 512 threads: one computes while the other loads. Blocks of 1024 get half.
-constexpr double kRowRegistersOfMany = 32;
-constexpr double kManyRows = 96;               // that keep a GPU busy, with a block each
-constexpr std::int64_t kWorthACluster = 8192;  // elements of a row, if rows are fewer
+constexpr double kManyRows = 96;     // that keep a GPU busy, with a block each
 
 bool ends_with(const std::vector<ir::DimId>& dims, const std::vector<ir::DimId>& last) {
     return dims.size() >= last.size() && std::equal(last.rbegin(), last.rend(), dims.rbegin());
@@ -245,10 +241,11 @@ class VectorFormChooser {
             const auto vectors = ceil_div(result_.length / result_.vector, std::int64_t{threads});
             return static_cast<double>(vectors) * result_.vector * std::max(prefetched_, 1.0);
         };
-        const int threads = few ? kMaxThreads : kMaxThreads / 2;
+        // Of few rows one block has a multiprocessor for itself.
+        const int threads = few ? kMaxThreads : kClusterThreads;
         for (int blocks = 1; blocks <= kMaxCluster; blocks *= 2) {
             if (few && rows * blocks < kManyRows && blocks < kMaxCluster) continue;
-            if (held(threads * blocks) > kRowRegistersOfMany * (few ? 0.5 : 1)) continue;
+            if (held(threads * blocks) > kHeldByThread * (few ? 0.5 : 1)) continue;
             if (blocks == 1) return false;
             result_.threads_per_row = threads, result_.blocks_per_row = blocks;
             result_.prefetch = false;

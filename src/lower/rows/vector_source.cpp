@@ -84,13 +84,19 @@ class VectorWriter : RowsText {
                            ir::position(tensor.type.dims, form_.over.front()));
     }
 
-    // The tensor's dimension that ends with the innermost along the row.
+    // The tensor's dimension whose stride leads from each element of a row to the next: the
+    // innermost along the row, of more than one element.
     std::size_t dim_along(const ir::Tensor& tensor) const {
         const auto& dims = tensor.type.dims;
-        const auto at = std::ranges::find_if(dims, [&](ir::DimId dim) {
-            return kernel_.factors({dim}).back() == form_.over.back();
-        });
-        return static_cast<std::size_t>(at - dims.begin());
+        const auto is_along = [&](ir::DimId dim) {
+            const auto own = kernel_.factors({dim});
+            return std::ranges::any_of(own, [&](ir::DimId part) {
+                return ir::contains(form_.over, part) && kernel_[part].extent != 1;
+            });
+        };
+        std::size_t at = dims.size() - 1;
+        while (!is_along(dims[at])) --at;
+        return at;
     }
 
     void inputs() {

@@ -47,7 +47,9 @@ Result<ProductForm> form_of(const ir::Kernel& kernel) {
         return cannot_express(kernel, "sm90 ", "windows whose number is not known from a tensor");
     if (!form->scattered && !form->output.paired) form->scattered = transposed_output(kernel);
     if (!form->scattered && !form->output.paired)
-        return cannot_express(kernel, "sm90 ", "an output that is contiguous along the batch");
+        return cannot_express(kernel, "sm90 ",
+                              "an output that is contiguous neither along the columns nor along "
+                              "whole boxes of rows");
     if (form->num_batch_dims() > kMaxBatchDims)
         return cannot_express(kernel, "sm90 ", "more batch dimensions than a tensor map can have");
     // Nothing else says that the number of columns is even, as a tensor map of the result would.

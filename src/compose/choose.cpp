@@ -153,10 +153,13 @@ class BestSet {
     static void drop_worst(std::map<Open, Set>& sets) {
         constexpr std::size_t kMost = 4096;
         if (sets.size() <= kMost) return;
-        std::vector<double> saved;
-        for (const auto& [open, set] : sets) saved.push_back(set.saved);
-        std::ranges::nth_element(saved, saved.begin() + kMost, std::ranges::greater());
-        std::erase_if(sets, [&](const auto& entry) { return entry.second.saved <= saved[kMost]; });
+        std::vector<std::map<Open, Set>::iterator> order;
+        for (auto at = sets.begin(); at != sets.end(); ++at) order.push_back(at);
+        std::ranges::sort(order, [](const auto& a, const auto& b) {
+            if (a->second.saved != b->second.saved) return a->second.saved > b->second.saved;
+            return a->second.taken < b->second.taken;
+        });
+        for (std::size_t i = kMost; i < order.size(); ++i) sets.erase(order[i]);
     }
 
     const match::Pattern& pattern(std::size_t member) const {

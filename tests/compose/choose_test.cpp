@@ -84,6 +84,29 @@ TEST(Choose, WhatIsRefusedIsNoRival) {
     EXPECT_TRUE(choices[2].fused);
 }
 
+// More sets than can be kept, all of them as good as each other before the last rival.
+TEST(Choose, OfManyEqualSetsSomeAreKept) {
+    constexpr int kRivals = 14;
+    for (const double each : {0, 1}) {
+        std::vector<std::vector<std::string>> nodes;
+        std::vector<std::string> all;
+        std::vector<match::Pattern> patterns;
+        for (int i = 0; i < kRivals; ++i) {
+            all.push_back("a" + std::to_string(i));
+            nodes.push_back({all.back(), "x"});
+            patterns.push_back(
+                make_pattern("p" + std::to_string(i), {all.back()}, {"x"}, {all.back()}, each));
+        }
+        patterns.push_back(make_pattern("whole", all, {"x"}, all, 5));
+        std::vector<Candidate> candidates;
+        for (const auto& pattern : patterns) candidates.push_back(candidate(pattern));
+        const auto choices = choose(make_graph({"x"}, nodes, all), candidates);
+        for (int i = 0; i < kRivals; ++i)
+            EXPECT_EQ(choices[static_cast<std::size_t>(i)].fused, each > 0) << i;
+        EXPECT_EQ(choices.back().fused, each == 0);
+    }
+}
+
 // What is of a chain of overlaps, but overlaps none of those taken, is taken too.
 TEST(Choose, TheRestOfAChainFollows) {
     const auto first = make_pattern("p0", {"a"}, {"x"}, {"a"}, 3);

@@ -72,6 +72,7 @@ class Span {
 // Of a measurement of single runs. Few are enough if they are alike.
 constexpr int kLeastRuns = 7, kTrustedRuns = 25, kMostRuns = 101;
 constexpr double kSure = 0.005;  // of a median: the standard error
+constexpr double kPatience = 4;  // times the given milliseconds, for more runs than the least
 
 bool is_sure(const std::vector<double>& times) {
     const auto summary = summarize(times);
@@ -117,11 +118,13 @@ std::vector<Times> time_single(const std::vector<Work>& works, c10::Device devic
     }
     const double busy_us = std::clamp(2 * host_us + 50, 100.0, 5000.0);
     turn_us += busy_us * static_cast<double>(works.size());
-    const int runs =
-        static_cast<int>(std::clamp<double>(1000 * milliseconds / turn_us, kLeastRuns, kMostRuns));
+    const double fitting = 1000 * milliseconds / turn_us;
+    const int runs = static_cast<int>(std::clamp<double>(fitting, kLeastRuns, kMostRuns));
+    const int trusted =
+        static_cast<int>(std::clamp<double>(kPatience * fitting, kLeastRuns, kTrustedRuns));
     std::vector<std::vector<double>> times(works.size());
     const auto enough = [&](int run) {
-        return run >= runs && (run >= kTrustedRuns || std::ranges::all_of(times, is_sure));
+        return run >= runs && (run >= trusted || std::ranges::all_of(times, is_sure));
     };
     for (int run = 0; !enough(run); ++run) {
         if (between) between();

@@ -17,7 +17,8 @@ using Work = std::function<void()>;
 // Runs one piece of work at a time on a GPU that is otherwise idle. The GPU is kept busy before
 // each run, so that the host's time to launch is not counted. `between` runs before each turn, and
 // is not counted either. Everything takes about `milliseconds`, or longer if that would be too few
-// runs: 25, unless the standard error of each median is at most 0.5 % before.
+// runs: 7, and as many as fit into four times that, but at most 25, until the standard error of
+// each median is at most 0.5 %.
 std::vector<Times> time_single(const std::vector<Work>& works, c10::Device device,
                                double milliseconds, const Work& between = {});
 

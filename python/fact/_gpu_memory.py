@@ -1,12 +1,15 @@
 """Room in the GPU's memory, which processes share out among themselves: what needs much at once would not
 fit beside another one. As src/tune/gpu_memory.cpp does it."""
 
+import ctypes
+import functools
 import time
 
 from fact import _gpu_lock
 
-SHARES, SHARE_BYTES = 8, 16 << 30
-LITTLE_BYTES = 2 << 30  # any number of these fits beside the rest
+SHARES = 8
+USUAL_BYTES = 144 << 30  # of a GPU that cannot be asked
+LITTLE = 1 / 8  # of a share: any number of these fits beside the rest
 PAUSE = 0.005  # seconds between two looks
 # Times the size of a module's weights and inputs: what its results take, and what computing them in f64
 # does.
@@ -79,5 +82,27 @@ class Memory:
 
 def shares(tensors, times):
     """How many shares so many times these tensors are; 0 if they are too few to count."""
-    size = times * sum(tensor.numel() * tensor.element_size() for tensor in tensors)
-    return 0 if size < LITTLE_BYTES else min(SHARES, -(-size // SHARE_BYTES))
+    size, share = times * sum(tensor.numel() * tensor.element_size() for tensor in tensors), share_bytes()
+    return 0 if size < LITTLE * share else min(SHARES, -(-size // share))
+
+
+def share_bytes():
+    """One part is left for contexts, code and what is too little to count."""
+    return gpu_bytes() // (SHARES + 1)
+
+
+@functools.cache
+def gpu_bytes():
+    """The memory of the GPU, free or not. The driver is asked, not torch, which would create a context
+    while others time something."""
+    size, device = ctypes.c_size_t(), ctypes.c_int()
+    try:
+        driver = ctypes.CDLL("libcuda.so.1")
+        failed = (
+            driver.cuInit(0)
+            or driver.cuDeviceGet(ctypes.byref(device), 0)
+            or driver.cuDeviceTotalMem_v2(ctypes.byref(size), device)
+        )
+    except (OSError, AttributeError):
+        failed = True
+    return USUAL_BYTES if failed else size.value

@@ -10,6 +10,7 @@
 #include <thread>
 #include <utility>
 
+#include "gpu/driver.h"
 #include "graph/fused.h"
 #include "support/files.h"
 #include "support/subprocess.h"
@@ -21,7 +22,15 @@ namespace {
 
 constexpr std::chrono::milliseconds kBetweenLooks{5};
 
-constexpr double kGiB = 1 << 30, kShareGiB = 16, kLittleGiB = 2;
+constexpr double kGiB = 1 << 30;
+constexpr double kUsualGiB = 144;    // of a GPU that cannot be asked
+constexpr double kLittle = 1.0 / 8;  // of a share
+
+// Creates no context.
+double gpu_gib() {
+    const auto device = gpu::device_info();
+    return device ? device->memory_gib : kUsualGiB;
+}
 
 // With its inputs in f64, with what is computed from them, and with the copies that kernels get. Of
 // a call that is not large the numbers of up to nine cases are kept.
@@ -34,15 +43,19 @@ double proof_gib(const verify::CaseBytes& one) {
 
 }  // namespace
 
+int shares_of(double gib, double gpu_gib) {
+    const double share = gpu_gib / (kMemoryShares + 1);
+    return gib < kLittle * share
+               ? 0
+               : static_cast<int>(std::min<double>(std::ceil(gib / share), kMemoryShares));
+}
+
 int memory_shares(const std::string& path) {
     const auto text = read_file(path);
     if (!text) return 0;
     const auto call = graph::fused_call_from_json(*text);
     if (!call) return 0;
-    const double gib = proof_gib(verify::case_bytes(call->original));
-    return gib < kLittleGiB
-               ? 0
-               : static_cast<int>(std::min<double>(std::ceil(gib / kShareGiB), kMemoryShares));
+    return shares_of(proof_gib(verify::case_bytes(call->original)), gpu_gib());
 }
 
 bool says_out_of_memory(std::string_view failure) {

@@ -10,12 +10,16 @@
 
 namespace fact::tune {
 
-// Of the GPU's memory: shares of 16 GiB, as many as the largest GPUs have of it.
+// Of the GPU's memory, each a ninth: one ninth is left for contexts, code and what is too little
+// to count.
 constexpr int kMemoryShares = 8;
 
-// How many shares the proof of a call takes at most, by the sizes of its inputs and results; 0 if
-// it is too little to count. `call` is the path of the FusedCall's JSON; a file that cannot be read
-// needs none, since the worker says what is wrong with it.
+// How many shares of a GPU's memory so much takes at most; 0 if it is too little to count.
+int shares_of(double gib, double gpu_gib);
+
+// How many of them the proof of a call takes at most, by the sizes of its inputs and results.
+// `call` is the path of the FusedCall's JSON; a file that cannot be read needs none, since the
+// worker says what is wrong with it.
 int memory_shares(const std::string& call);
 
 // Whether a failure of torch or of the driver says that the GPU's memory was used up.

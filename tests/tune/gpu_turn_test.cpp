@@ -50,6 +50,15 @@ TEST(GpuTurn, AMovedOneKeepsWhatItHas) {
     EXPECT_FALSE(second.held());
 }
 
+TEST(GpuMemory, HasSharesOfItsSize) {
+    EXPECT_EQ(shares_of(1.9, 144), 0);
+    EXPECT_EQ(shares_of(2, 144), 1);
+    EXPECT_EQ(shares_of(40, 144), 3);
+    EXPECT_EQ(shares_of(40, 80), 5);
+    EXPECT_EQ(shares_of(1.9, 40), 1);
+    EXPECT_EQ(shares_of(40, 40), kMemoryShares);
+}
+
 TEST(GpuMemory, IsSharedOut) {
     EXPECT_TRUE(says_out_of_memory("CUDA out of memory. Tried to allocate 2.00 GiB"));
     EXPECT_TRUE(says_out_of_memory("cuMemAlloc: CUDA_ERROR_OUT_OF_MEMORY"));

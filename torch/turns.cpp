@@ -6,7 +6,7 @@ namespace fact::exec {
 
 namespace {
 
-constexpr std::chrono::milliseconds kLongTurn{1000};
+constexpr std::chrono::milliseconds kLongTurn{1000};  // as LONG_TURN in python/fact/_turn.py
 
 }  // namespace
 

@@ -7,7 +7,7 @@ import sys
 from fact import _gpu_lock
 from fact._gpu_lock import EXCLUSIVE, SHARED
 
-LONG_TURN = 1  # seconds
+LONG_TURN = 1  # seconds, as kLongTurn in torch/turns.cpp
 
 
 class Turn:
@@ -57,6 +57,20 @@ class Turn:
         """Lets others use the GPU while this process works on the CPU."""
         return self._using(None)
 
+    @contextlib.contextmanager
+    def then(self, kind):
+        """Goes on with this kind of use afterwards; on Ctrl-C without the GPU, since whoever ends must not
+        wait for others once more."""
+        try:
+            yield
+        except Exception:
+            self.switch(kind)
+            raise
+        except BaseException:
+            self.switch(None)
+            raise
+        self.switch(kind)
+
     def _leave(self):
         before, self.kind = self.kind, None
         _gpu_lock.unlock(self._descriptor)
@@ -71,10 +85,8 @@ class Turn:
     def _using(self, kind):
         before = self.kind
         self.switch(kind)
-        try:
+        with self.then(before):
             yield
-        finally:
-            self.switch(before)
 
 
 @contextlib.contextmanager
@@ -89,19 +101,17 @@ def compiling_aside(turn):
 
     def compile_aside(*words, **options):
         turn.switch(None)
-        try:
+        with turn.then(after):
             return compile_here(*words, **options)
-        finally:
-            turn.switch(after)
 
     compile_fx.compile_fx = compile_aside
-    try:
-        with _inductor_times_alone(turn) as apart:
-            after = before if apart else before and EXCLUSIVE
-            yield
-    finally:
-        compile_fx.compile_fx = compile_here
-        turn.switch(before)
+    with turn.then(before):
+        try:
+            with _inductor_times_alone(turn) as apart:
+                after = before if apart else before and EXCLUSIVE
+                yield
+        finally:
+            compile_fx.compile_fx = compile_here
 
 
 @contextlib.contextmanager

@@ -157,6 +157,16 @@ class Turns(GpuFiles):
         kinds = [kind for what, kind in self.kinds() if what == "1"]
         self.assertEqual(kinds, ["shared", "exclusive", "shared", "shared"])
 
+    def test_who_is_interrupted_does_not_wait_again(self):
+        for failure, after in ((ValueError, "shared"), (KeyboardInterrupt, None)):
+            with Turn() as turn:
+                with self.assertRaises(failure), turn.aside():
+                    other = failure is KeyboardInterrupt and self.holder("exclusive")
+                    if other:
+                        self.has_it(other)
+                    raise failure
+                self.assertEqual(turn.kind, after)
+
     def test_it_lets_others_go_first(self):
         with Turn() as turn, contextlib.redirect_stderr(io.StringIO()):
             alone = self.holder("exclusive")
@@ -166,7 +176,8 @@ class Turns(GpuFiles):
             self.assertFalse(self.log.exists())
             threading.Timer(0.5, lambda: (alone.stdin.write("\n"), alone.stdin.flush())).start()
             time.sleep(0.3)
-            turn.rest()
+            with mock.patch.object(_turn, "LONG_TURN", 0.2):
+                turn.rest()
             self.assertEqual(self.kinds(), [("", "shared"), ("a holder", "exclusive")])
             self.assertEqual(turn.kind, "shared")
             with turn.alone():
@@ -238,12 +249,19 @@ class Room(GpuFiles):
         def tensors(gib):
             return [types.SimpleNamespace(numel=lambda: int(gib * 2**27), element_size=lambda: 4)] * 2
 
-        self.assertEqual([_gpu_memory.shares(tensors(gib), 4) for gib in (0.1, 1, 4, 5, 100)], [0, 1, 1, 2, 8])
+        def counted(gpu):
+            with mock.patch.object(_gpu_memory, "gpu_bytes", lambda: gpu << 30):
+                return [_gpu_memory.shares(tensors(gib), 4) for gib in (0.1, 1, 4, 5, 100)]
+
+        self.assertEqual(counted(144), [0, 1, 1, 2, 8])
+        self.assertEqual(counted(72), [0, 1, 2, 3, 8])
+        self.assertEqual(_gpu_memory.USUAL_BYTES, 144 << 30)
         with Memory() as memory, Memory("cpu") as on_cpu:
-            memory.take(tensors(0.1), 4)
+            memory.take(tensors(0.01), 4)
             on_cpu.take(tensors(1), 4)
         self.assertFalse(self.log.exists())
 
+    @mock.patch.object(_gpu_memory, "gpu_bytes", lambda: 144 << 30)
     def test_it_is_shared_out(self):
         share = types.SimpleNamespace(numel=lambda: 16 << 30, element_size=lambda: 1)
         first, second = Memory(what="first"), Memory(what="second")

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <random>
 
@@ -172,6 +173,24 @@ TEST(ScaledNumbers, ThoseOfABatchNormNeedNoMaxima) {
         std::erase(stored, "f32 B H C");  // parts of the sums over columns
         EXPECT_EQ(stored, std::vector<std::string>{"f16 B H W C"}) << channels_last;
     }
+}
+
+// Their powers of two are those of any number of images, and so are prepared with the weights.
+TEST(ScaledNumbers, ThoseOfABatchNormArePreparedFromWeights) {
+    NormalisedConvolution conv(false);
+    LowerOptions options;
+    options.extents = conv.small();
+    const auto lowered = lower(conv.kernel, options);
+    ASSERT_TRUE(lowered.ok()) << lowered.error().text();
+    std::vector<std::vector<int>> prepared;
+    for (const Launch& launch : lowered->record.launches) prepared.push_back(launch.prepares_from);
+    const int x = 0, gain = 1, weights = 2;
+    const auto has = [&](const std::vector<int>& from) {
+        return std::ranges::count(prepared, from);
+    };
+    EXPECT_EQ(has({gain}), 1);
+    EXPECT_EQ(has({gain, weights}), 2);
+    EXPECT_EQ(has({x, weights}) + has({x, gain, weights}), 0);
 }
 
 TEST(ScaledNumbers, ThoseOfABatchNormAreAsPreciseAsTf32) {

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "ir/extents.h"
+#include "target/launch_record.h"
 
 namespace fact::lower {
 
@@ -13,18 +14,27 @@ using ir::BinaryOp;
 using ir::DimId;
 using ir::ExprId;
 using ir::UnaryOp;
-using Known = std::optional<ExprId>;
+
+// A number of n may be sqrt(n) deviations from the mean, but most are one or so. With the square of
+// that, typical numbers would be too far below what is possible for f16 to tell them apart.
+constexpr int kMostNormalised = 1;
+
+struct Bound {
+    ExprId most{};
+    int normalised = 0;  // how many factors of a product are at most sqrt(n)
+};
+using Known = std::optional<Bound>;
 
 class Magnitudes {
   public:
-    Magnitudes(ir::Kernel& kernel, DimId dim, const std::vector<std::int64_t>& extents)
-        : kernel_(kernel), build_(kernel), dim_(dim), extents_(extents) {}
+    Magnitudes(ir::Kernel& kernel, DimId dim) : kernel_(kernel), build_(kernel), dim_(dim) {}
 
     Known of(ExprId x) {
         const auto& dims = kernel_[x].type.dims;
         if (std::ranges::all_of(dims, [&](DimId dim) { return dim == dim_; }))
-            return info(kernel_[x].type.dtype).floating ? Known(build_.unary(UnaryOp::abs, x))
-                                                        : std::nullopt;
+            return info(kernel_[x].type.dtype).floating
+                       ? Known(Bound{build_.unary(UnaryOp::abs, x)})
+                       : std::nullopt;
         const ir::Node node = kernel_[x].node;  // a copy: the kernel grows
         return std::visit(
             overloaded{
@@ -45,9 +55,13 @@ class Magnitudes {
   private:
     Known combined(BinaryOp op, Known a, Known b) {
         if (!a || !b) return std::nullopt;
-        if (kernel_[*a].type.dims.empty()) std::swap(a, b);
-        return build_.binary(op, *a, *b);
+        const int normalised = op == BinaryOp::mul ? a->normalised + b->normalised
+                                                   : std::max(a->normalised, b->normalised);
+        if (normalised > kMostNormalised) return std::nullopt;
+        if (kernel_[a->most].type.dims.empty()) std::swap(a, b);
+        return Bound{build_.binary(op, a->most, b->most), normalised};
     }
+    Known number(double value) { return Bound{build_.literal(value)}; }
 
     Known of_unary(const ir::Unary& n) {
         switch (n.op) {
@@ -66,7 +80,7 @@ class Magnitudes {
             case UnaryOp::sin:
             case UnaryOp::cos:
             case UnaryOp::sign:
-                return build_.literal(1);
+                return number(1);
             case UnaryOp::logical_not:
             case UnaryOp::exp:
             case UnaryOp::expm1:
@@ -98,7 +112,7 @@ class Magnitudes {
                 return combined(BinaryOp::max, of(n.a), of(n.b));
             case BinaryOp::div:
                 if (const auto by = literal(n.b); by && *by != 0)
-                    return combined(BinaryOp::mul, of(n.a), build_.literal(std::abs(1 / *by)));
+                    return combined(BinaryOp::mul, of(n.a), number(std::abs(1 / *by)));
                 return std::nullopt;
             case BinaryOp::pow:
             case BinaryOp::lt:
@@ -126,7 +140,7 @@ class Magnitudes {
         const auto one = literal(outer.b);
         const auto other = inner && inner->op == opposite ? literal(inner->b) : std::nullopt;
         if (!one || !other) return std::nullopt;
-        return build_.literal(std::max(std::abs(*one), std::abs(*other)));
+        return number(std::max(std::abs(*one), std::abs(*other)));
     }
 
     // Of a product: what is divided by its own deviation counts as one factor.
@@ -141,18 +155,14 @@ class Magnitudes {
             else
                 factors.push_back(id);
         }
-        Known all = build_.literal(1);
-        for (bool any = true; any;) {
-            any = false;
-            for (const ExprId inverse : factors) {
-                const auto normalised = normalised_by(inverse, factors);
-                if (!normalised) continue;
-                all = combined(BinaryOp::mul, all, build_.literal(normalised->largest));
-                std::erase(factors, inverse);
-                factors.erase(std::ranges::find(factors, normalised->x));
-                any = true;
-                break;
-            }
+        Known all = number(1);
+        const auto unpaired = factors;
+        for (const ExprId inverse : unpaired) {
+            const auto normalised = normalised_by(inverse, factors);
+            if (!normalised) continue;
+            all = combined(BinaryOp::mul, all, Bound{build_.literal(normalised->largest), 1});
+            for (const ExprId factor : {inverse, normalised->x})  // one of each, of several
+                factors.erase(std::ranges::find(factors, factor));
         }
         for (const ExprId factor : factors) all = combined(BinaryOp::mul, all, of(factor));
         return all;
@@ -163,6 +173,7 @@ class Magnitudes {
         double largest = 0;
     };
     // The factor x where `inverse` is rsqrt(sum(x * x) / n + eps): abs(x) * inverse <= sqrt(n).
+    // nullopt if the factors have no x (any more).
     std::optional<Normalised> normalised_by(ExprId inverse,
                                             const std::vector<ExprId>& factors) const {
         const auto* root = std::get_if<ir::Unary>(&kernel_[inverse].node);
@@ -176,8 +187,8 @@ class Magnitudes {
         }
         const auto* mean = std::get_if<ir::Binary>(&kernel_[variance].node);
         if (!mean || mean->op != BinaryOp::div) return std::nullopt;
+        const auto elements = most_elements(mean->b);
         const auto* squares = std::get_if<ir::Reduce>(&kernel_[mean->a].node);
-        const auto elements = number_of(mean->b);
         if (!squares || squares->op != ir::ReduceOp::sum || !elements) return std::nullopt;
         const auto* square = std::get_if<ir::Binary>(&kernel_[squares->x].node);
         if (!square || square->op != BinaryOp::mul || square->a != square->b ||
@@ -186,16 +197,13 @@ class Magnitudes {
         return Normalised{square->a, std::sqrt(*elements)};
     }
 
-    std::optional<double> number_of(ExprId id) const {
-        if (const auto* extent = std::get_if<ir::Extent>(&kernel_[id].node)) {
-            double product = 1;
-            for (const DimId dim : kernel_.factors({extent->dim})) {
-                const auto known = ir::known_extent(kernel_, dim, extents_);
-                if (!known) return std::nullopt;
-                product *= static_cast<double>(*known);
-            }
-            return product;
-        }
+    // An extent that is no constant may be another in the next call, but no kernel counts further
+    // than kMaxCount. Numbers that are one deviation are 2^-15.5 of its root: among f16 numbers up
+    // to 2^14 they have all bits, as have those a thousand times smaller.
+    std::optional<double> most_elements(ExprId id) const {
+        if (const auto* extent = std::get_if<ir::Extent>(&kernel_[id].node))
+            return static_cast<double>(
+                ir::constant_extent(kernel_, extent->dim).value_or(kMaxCount));
         const auto number = literal(id);
         return number && *number > 0 ? number : std::nullopt;
     }
@@ -203,14 +211,13 @@ class Magnitudes {
     ir::Kernel& kernel_;
     ir::Builder build_;
     const DimId dim_;
-    const std::vector<std::int64_t>& extents_;
 };
 
 }  // namespace
 
-std::optional<ExprId> largest_magnitude(ir::Kernel& kernel, ExprId x, DimId dim,
-                                        const std::vector<std::int64_t>& extents) {
-    return Magnitudes(kernel, dim, extents).of(x);
+std::optional<ExprId> largest_magnitude(ir::Kernel& kernel, ExprId x, DimId dim) {
+    const Known known = Magnitudes(kernel, dim).of(x);
+    return known ? std::optional(known->most) : std::nullopt;
 }
 
 }  // namespace fact::lower

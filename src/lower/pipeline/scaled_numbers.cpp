@@ -86,10 +86,9 @@ struct Found {
 };
 
 // Whether the largest number of each channel follows from other values than the images'.
-bool is_bounded(const ir::Kernel& kernel, ExprId images, DimId channel,
-                const std::vector<std::int64_t>& extents) {
+bool is_bounded(const ir::Kernel& kernel, ExprId images, DimId channel) {
     ir::Kernel scratch = kernel;
-    const auto known = largest_magnitude(scratch, images, channel, extents);
+    const auto known = largest_magnitude(scratch, images, channel);
     return known && !scratch[*known].type.dims.empty();
 }
 
@@ -105,7 +104,7 @@ std::optional<Scaled> scaled(const ir::Kernel& kernel, const ir::Product& produc
     const auto& weights = kernel[side == Side::first ? product.b : product.a].type.dims;
     const DimId k = side == Side::first ? weights.front() : weights.back();
     found.bounded = weights.size() == 2 && ir::contains(kernel.factors({k}), found.channel) &&
-                    is_bounded(kernel, window.x, found.channel, extents);
+                    is_bounded(kernel, window.x, found.channel);
     if (!found.bounded && !is_large(kernel, product, extents)) return std::nullopt;
     // Each image is a product of its own, with one factor for all of its results; those of channels
     // are multiplied into the weights.
@@ -142,15 +141,14 @@ Found scaled_products(const ir::Kernel& kernel, const std::vector<std::int64_t>&
 class Scaler {
   public:
     // `divisors` are those of images, by their windows.
-    Scaler(ir::Kernel& to, ir::Builder& build, const std::vector<std::int64_t>& extents,
-           std::map<ExprId, ExprId>& divisors)
-        : to_(to), build_(build), extents_(extents), of_images_(divisors) {}
+    Scaler(ir::Kernel& to, ir::Builder& build, std::map<ExprId, ExprId>& divisors)
+        : to_(to), build_(build), of_images_(divisors) {}
 
     // The windows of images that are divided: each as a whole, or each channel of all of them.
     ExprId windows(const ir::Window& window, const Scaled& scaled) {
         const ExprId divisors =
             scaled.bounded
-                ? divisors_of(*largest_magnitude(to_, window.x, scaled.channel, extents_))
+                ? divisors_of(*largest_magnitude(to_, window.x, scaled.channel))
                 : divisors_of(largest(window.x, without(to_[window.x].type.dims, scaled.image)));
         of_images_[scaled.windows] = divisors;
         const ExprId images = divided(build_, window.x, divisors);
@@ -200,7 +198,6 @@ class Scaler {
 
     ir::Kernel& to_;
     ir::Builder& build_;
-    const std::vector<std::int64_t>& extents_;
     std::map<ExprId, ExprId>& of_images_;
 };
 
@@ -214,7 +211,7 @@ ir::Kernel with_scaled_numbers(const ir::Kernel& kernel, const std::vector<std::
     ir::Kernel result =
         rewritten(kernel, [&](ir::Kernel& to, ir::Builder& build, std::size_t i, ir::Expr expr) {
             const auto id = static_cast<ExprId>(i);
-            Scaler scaler(to, build, extents, divisors);
+            Scaler scaler(to, build, divisors);
             if (const auto windows = found.windows.find(id); windows != found.windows.end())
                 return scaler.windows(std::get<ir::Window>(expr.node), windows->second);
             if (const auto product = found.products.find(id); product != found.products.end())

@@ -279,7 +279,7 @@ struct Arguments {
     int B, N, T;
 };
 
-extern "C" __global__ void __launch_bounds__(kRowThreads)
+extern "C" __global__ void __launch_bounds__(kRowThreads, ColumnRow::kBlocks)
 twice_1_kernel(__grid_constant__ Arguments const args) {
     using F = Functions<float>;
     using Row = ColumnRow;

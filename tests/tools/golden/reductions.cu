@@ -35,7 +35,7 @@ struct Arguments {
     int N, B, M;
 };
 
-extern "C" __global__ void __launch_bounds__(kRowThreads)
+extern "C" __global__ void __launch_bounds__(kRowThreads, ColumnRow::kBlocks)
 plain_1_kernel(__grid_constant__ Arguments const args) {
     using F = Functions<float>;
     using Row = ColumnRow;
@@ -152,7 +152,7 @@ struct Arguments {
     int N, M;
 };
 
-extern "C" __global__ void __launch_bounds__(kRowThreads)
+extern "C" __global__ void __launch_bounds__(kRowThreads, ColumnRow::kBlocks)
 composites_1_kernel(__grid_constant__ Arguments const args) {
     using F = Functions<float>;
     using Row = ColumnRow;

@@ -222,7 +222,7 @@ struct Arguments {
     int B, F, P, Q;
 };
 
-extern "C" __global__ void __launch_bounds__(kRowThreads)
+extern "C" __global__ void __launch_bounds__(kRowThreads, ColumnRow::kBlocks)
 convolution_2_kernel(__grid_constant__ Arguments const args) {
     using F = Functions<float>;
     using Row = ColumnRow;

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "built_kernel.h"
+#include "ir/extents.h"
 #include "lower/pipeline/lower.h"
 
 namespace fact::lower {

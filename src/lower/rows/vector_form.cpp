@@ -4,6 +4,7 @@
 
 #include "ir/dims.h"
 #include "ir/extents.h"
+#include "lower/record/record_parts.h"
 #include "lower/rows/flips.h"
 #include "lower/rows/limits.h"
 #include "support/division.h"

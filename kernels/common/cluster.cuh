@@ -4,6 +4,8 @@
 #include <cstdint>
 #include <cstring>
 
+#include "previous.cuh"
+
 namespace fact {
 
 __device__ inline int rank_in_cluster() {
@@ -42,6 +44,21 @@ __device__ inline void store_in_block([[maybe_unused]] T* own, T const& value, i
         asm volatile("st.shared::cluster.u32 [%0], %1;" ::"r"(there + 4 * i), "r"(words[i])
                      : "memory");
 #endif
+}
+
+// Calls body(row, inputs) in all blocks of a cluster, with the row's Inputs loaded. `body` may
+// write into the shared memory of the others: all have started, and none has ended.
+template <class Inputs, class Arguments, class Body>
+__device__ void compute_in_cluster(Arguments const& args, int row, Body body) {
+    arrive_at_cluster();
+    wait_for_previous();
+    asm volatile("" : "+r"(row));  // hides its value, so that no load moves above the wait
+    Inputs inputs;
+    inputs.load(args, row);
+    wait_for_cluster();
+    body(row, inputs);
+    arrive_at_cluster();
+    wait_for_cluster();
 }
 
 }  // namespace fact

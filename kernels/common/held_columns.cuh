@@ -4,7 +4,6 @@
 #pragma once
 
 #include "cluster.cuh"
-#include "previous.cuh"
 #include "rows.cuh"
 
 namespace fact {
@@ -53,16 +52,8 @@ struct HeldColumns {
     // row repeat it.
     template <class Inputs, class Arguments, class Body>
     __device__ static void each(Arguments const& args, int rows, Body body) {
-        arrive_at_cluster();
-        wait_for_previous();
-        int row = ::min(static_cast<int>(blockIdx.x / kBlocks) * kLanes + lane(), rows - 1);
-        asm volatile("" : "+r"(row));  // hides its value, so that no load moves above the wait
-        Inputs inputs;
-        inputs.load(args, row);
-        wait_for_cluster();  // all blocks have started, and may be written to
-        body(row, inputs);
-        arrive_at_cluster();
-        wait_for_cluster();  // nobody writes to a block that has ended
+        int const row = static_cast<int>(blockIdx.x / kBlocks) * kLanes + lane();
+        compute_in_cluster<Inputs>(args, ::min(row, rows - 1), body);
     }
 
     // Values along the row, computed once.

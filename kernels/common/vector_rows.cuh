@@ -117,16 +117,7 @@ struct VectorRow {
     template <class Inputs, class Arguments, class Body>
     __device__ static void each(Arguments const& args, int rows, Body body) {
         if constexpr (kBlocks > 1) {
-            arrive_at_cluster();
-            wait_for_previous();
-            int row = static_cast<int>(blockIdx.x / kBlocks);
-            asm volatile("" : "+r"(row));  // as below
-            Inputs inputs;
-            inputs.load(args, row);
-            wait_for_cluster();  // all blocks have started, and may be written to
-            body(row, inputs);
-            arrive_at_cluster();
-            wait_for_cluster();  // nobody writes to a block that has ended
+            compute_in_cluster<Inputs>(args, static_cast<int>(blockIdx.x / kBlocks), body);
             return;
         }
         constexpr int kTogether = kThreads < 32 ? 32 / kThreads : 1;  // rows that share a warp
@@ -245,15 +236,14 @@ struct VectorRow {
 
     // The same across the blocks of the cluster: each writes its part to all of them.
     template <class Op, class Value, class T>
-    __device__ T across_blocks(T mine) {
-        alignas(16) __shared__ T parts[2][kBlocks];
-        if (threadIdx.x < kBlocks)
-            store_in_block(&parts[turn_][rank_in_cluster()], mine, threadIdx.x);
+    __device__ static T across_blocks(T mine) {
+        alignas(16) __shared__ T parts[kBlocks];  // used once: a cluster computes one row
+        if (threadIdx.x < kBlocks) store_in_block(&parts[rank_in_cluster()], mine, threadIdx.x);
         arrive_at_cluster();
         wait_for_cluster();
-        T all = parts[turn_][0];
+        T all = parts[0];
 #pragma unroll
-        for (int block = 1; block < kBlocks; ++block) all = Op::combine(all, parts[turn_][block]);
+        for (int block = 1; block < kBlocks; ++block) all = Op::combine(all, parts[block]);
         return all;
     }
 

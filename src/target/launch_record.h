@@ -130,8 +130,9 @@ struct PersistentGrid {
     int max_blocks = 0;
     bool operator==(const PersistentGrid&) const = default;
 };
-// Enough thread blocks for `count` elements at `per_block` each, but at most `waves` times what
-// fits on the GPU at a time (0: no limit): the kernel itself goes on to the remaining elements.
+// Enough thread blocks for `count` elements at `per_block` each, in whole clusters, but at most
+// `waves` times what fits on the GPU at a time (0: no limit): the kernel itself goes on to the
+// remaining elements.
 struct LinearGrid {
     ExtentField count;
     int per_block = 1;

@@ -132,7 +132,7 @@ TEST(LaunchPlan, BlocksInWaves) {
         record.launches[0].grid = LinearGrid{{{{0, 0}}}, 10, waves};
         return grid_size(record.launches[0], product_tensors(100'000, 8, 8), capacity).x;
     };
-    EXPECT_EQ(blocks(1, 132), 132);
+    EXPECT_EQ(blocks(1, 131), 132);  // whole clusters, of two blocks each
     EXPECT_EQ(blocks(64, 132), 64 * 132);
     EXPECT_EQ(blocks(64, 1000), 10'000);
     EXPECT_EQ(blocks(0, 132), 10'000);

@@ -8,6 +8,7 @@
 #include <csignal>
 #include <thread>
 
+#include "held_by_child.h"
 #include "support/files.h"
 
 namespace fact {
@@ -20,22 +21,8 @@ class FileLockTest : public testing::Test {
     FileLockTest() : folder_(fs::temp_directory_path(), "fact-lock-test") {}
     fs::path file() const { return folder_.path() / ".lock"; }
 
-    // Another process that has the lock once this returns, until it is killed or `for_ms` are over.
     pid_t holder(int for_ms) const {
-        int ready[2];
-        EXPECT_EQ(::pipe(ready), 0);
-        const pid_t child = ::fork();
-        if (child == 0) {
-            const auto lock = FileLock::take(file(), "the folder");
-            [[maybe_unused]] const auto told = ::write(ready[1], "x", 1);
-            std::this_thread::sleep_for(std::chrono::milliseconds(for_ms));
-            ::_exit(0);  // as a process ends that is killed: nothing is tidied
-        }
-        char byte = 0;
-        EXPECT_EQ(::read(ready[0], &byte, 1), 1);
-        ::close(ready[0]);
-        ::close(ready[1]);
-        return child;
+        return held_by_child([&] { return FileLock::take(file(), "the folder"); }, for_ms);
     }
 
     TemporaryFolder folder_;

@@ -9,6 +9,7 @@
 #include <csignal>
 #include <thread>
 
+#include "held_by_child.h"
 #include "support/files.h"
 
 namespace fact {
@@ -23,22 +24,8 @@ class SharedLockTest : public testing::Test {
     fs::path file() const { return folder_.path() / "turn"; }
     Result<SharedLock> take(LockKind kind) const { return SharedLock::take(file(), kind, ""); }
 
-    // Another process that has the lock once this returns, until it is killed or `for_ms` are over.
     pid_t holder(LockKind kind, int for_ms) const {
-        int ready[2];
-        EXPECT_EQ(::pipe(ready), 0);
-        const pid_t child = ::fork();
-        if (child == 0) {
-            const auto lock = take(kind);
-            [[maybe_unused]] const auto told = ::write(ready[1], "x", 1);
-            std::this_thread::sleep_for(milliseconds(for_ms));
-            ::_exit(0);
-        }
-        char byte = 0;
-        EXPECT_EQ(::read(ready[0], &byte, 1), 1);
-        ::close(ready[0]);
-        ::close(ready[1]);
-        return child;
+        return held_by_child([&] { return take(kind); }, for_ms);
     }
 
     TemporaryFolder folder_;

@@ -109,19 +109,6 @@ class TurnLog : public StandIns {
         }
         return text;
     }
-    Candidate behaving(const std::string& behaviour) const {
-        Candidate c;
-        c.name = "s00";
-        c.source = "// behave:" + behaviour + "\n";
-        c.record.kernel = "linear";
-        c.record.arch = "sm90a";
-        Launch launch;
-        launch.entry = "linear";
-        launch.block = 128;
-        launch.grid = LinearGrid{};
-        c.record.launches = {launch};
-        return c;
-    }
 };
 
 TEST_F(TurnLog, HasALineForEachHold) {
@@ -144,7 +131,7 @@ TEST_F(TurnLog, HasALineForEachHold) {
 
 TEST_F(TurnLog, AWorkerHasTheGpuAloneOnlyWhileItTimes) {
     options_.max_candidates = 4;
-    EXPECT_TRUE(realized({behaving("passed 90")}).realized);
+    EXPECT_TRUE(realized({behaving("s00", "passed 90")}).realized);
     EXPECT_EQ(asked("candidate"), 2);  // briefly, and to be proved
     EXPECT_EQ(kinds(),
               "shared | "                       // preparing the call
@@ -155,13 +142,13 @@ TEST_F(TurnLog, AWorkerHasTheGpuAloneOnlyWhileItTimes) {
 
 TEST_F(TurnLog, AWorkerThatPreparesForLongLetsOthersGoFirst) {
     setenv("FAKE_OPEN", "rests", 1);
-    EXPECT_TRUE(realized({behaving("passed 90")}).realized);
+    EXPECT_TRUE(realized({behaving("s00", "passed 90")}).realized);
     EXPECT_TRUE(kinds().starts_with("shared | shared | shared | exclusive")) << kinds();
 }
 
 TEST_F(TurnLog, ACallThatRanOutOfMemoryGetsAllThatOthersTake) {
     options_.max_candidates = 4;
-    const auto r = realized({behaving("crowded 90")});
+    const auto r = realized({behaving("s00", "crowded 90")});
     EXPECT_TRUE(r.realized) << r.why;
     EXPECT_EQ(asked("open"), 3);  // the text, the call, and the call again
     EXPECT_NE(kinds().find("memory 8/8"), std::string::npos) << kinds();

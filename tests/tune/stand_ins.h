@@ -14,6 +14,22 @@ namespace fact::tune {
 
 namespace fs = std::filesystem;
 
+// A candidate as whose kernel the worker behaves as the text says (worker.py).
+inline Candidate behaving(const std::string& name, const std::string& behaviour) {
+    Candidate c;
+    c.name = name;
+    c.schedule = "tile of " + name;
+    c.source = "// behave:" + behaviour + "\n";
+    c.record.kernel = "linear";
+    c.record.arch = "sm90a";
+    Launch launch;
+    launch.entry = "linear";
+    launch.block = 128;
+    launch.grid = LinearGrid{};
+    c.record.launches = {launch};
+    return c;
+}
+
 class StandIns : public testing::Test {
   protected:
     void SetUp() override {

@@ -11,21 +11,6 @@ namespace {
 using verify::Finding;
 using verify::Outcome;
 
-Candidate behaving(const std::string& name, const std::string& behaviour) {
-    Candidate c;
-    c.name = name;
-    c.schedule = "tile of " + name;
-    c.source = "// behave:" + behaviour + "\n";
-    c.record.kernel = "linear";
-    c.record.arch = "sm90a";
-    Launch launch;
-    launch.entry = "linear";
-    launch.block = 128;
-    launch.grid = LinearGrid{};
-    c.record.launches = {launch};
-    return c;
-}
-
 class Trouble : public StandIns {
   protected:
     void TearDown() override { unsetenv("FACT_WORKER_MEMORY"); }
